@@ -16,6 +16,8 @@ BINARY := $(TARGET_DIR)/release/rdmactl
 DOC := $(DESTDIR)$(PREFIX)/share/doc/rdmactl
 # The portable binary, as packaging/release leaves it.
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
+# Binaries of other toolchains for `make soak`; see packaging/soak.
+SOAK_BINARIES ?=
 
 .PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo soak fuzz bench \
 	man-pages install clean-room clean
@@ -62,7 +64,7 @@ demo: setup ## four RDMA nodes without hardware: look, ping, break, ping again
 
 soak: setup ## 300 runs on healthy labs, with the log in target/soak.log
 	@packaging/release x86_64
-	@packaging/soak $(NODE_BINARY)
+	@packaging/soak $(NODE_BINARY) $(SOAK_BINARIES)
 
 fuzz: ## runs each fuzz target up to 15 CPU minutes in FUZZING.md's table
 	@fuzz/run

@@ -63,6 +63,15 @@ def machines():
         for at in range(0, len(lines), 24):
             yield str(number).encode() + b"\n".join(lines[at:at + 24])
     yield b"0infiniband=mlx5_7\x1fmlx5_10\x1fx\nports=1\x1f2\x1f255\ngids=0\x1f1\x1f4096"
+    records = ["3,1,9,-;mlx5_core 0000:5d:00.0: Port module event[error]: module 0, Cable error, High Temperature",
+               "4,2,10,-;NETDEV WATCHDOG: ens3f0np0 (mlx5_core): transmit queue 0 timed out",
+               "3,3,18446744073709551615,c;mlx5_core 0000:5d:00.0: probe of x failed with error -5", "3,4;mlx5_core "]
+    yield b"0kmsg=" + "\x1f".join(records).encode()
+    yield (b"0modules=nvidia\x1fib_umad\x1fnv_peer_mem\nlimits=Max locked memory       65536    unlimited   bytes\x1f"
+           b"Max open files 1024 2 files\nstatus=CapEff:\t000001ffffffffff\nsystem.slice=opensm.service\x1fslurmd.service\n"
+           b"cgroup.procs=7\nroute=Iface\tDestination\x1fens3f0np0\t00090A0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+           b"node=node0\x1fnode1\nscaling_governor=powersave\nrp_filter=1\narp_ignore=x\nnuma_balancing=1\ntype=DMA-FQ\n"
+           b"version=NVRM version: NVIDIA UNIX Open Kernel Module")
 
 
 def tools():
@@ -298,6 +307,14 @@ def host_certificates():
     yield certificate(algorithm="ssh-rsa", key=string(b"\1\0\1") + string(modulus))
 
 
+def ssh_files():
+    """Configuration files, three bytes for each line: every option, then blocks with some of them."""
+    settings, choices = 13, 5
+    yield b"\0" + bytes(byte for number in range(settings) for byte in (8 * number + 4, number % choices, number % 16))
+    yield b"\0" + bytes(byte for value in range(6) for kind in (1, 2, 3) for byte in (kind, value, 3 * value))
+    yield b"\0" + bytes(byte for value in range(7) for byte in (0, value, 0, 12, value, 0, 8 * value + 5, value + 1, 6))
+
+
 def ping_runs():
     """Runs as --save keeps them: whole, as columns, as the first version had them, and cut off."""
     def verdict(code, hint=None):
@@ -521,6 +538,13 @@ SEEDS = {
         'upload = "never"\ninterval = "5s"\ncolor = "auto"\ntop.theme = "light"\nhosts = ["n1", \'n2\', """n3"""]\n',
         'hots = 1\n', 'hosts = ["n1",\n "n[2"]\n', 'ssh = { sudo = 1979-05-27, é = "\\u001b" }\n',
         'timeout = "5 parsecs"\n[columns]\nports = "rate,speed"\n', '[ssh]\n[ssh]\n'),
+    "policy": texts(
+        '[[accept]]\ncheck = "port.*"\nhosts = "n[1-2]"\nsubject = "mlx5_1/1"\nreason = "no cable"\n'
+        'until = "2027-01-31"\n[[expect]]\ncheck = "firmware.differs"\nof = "MT_1"\nvalue = "28.39"\n'
+        '[severity]\n"kernel.differs" = "info"\n[threshold]\nlocked_memory_warn_mib = 64\n',
+        '[[expect]]\ncheck = "kernel.differs"\nvalue = "6.\\"1\\"\\n\\u001b"\n[threshold]\ndevice_used_percent = 101\n',
+        '[[accept]]\ncheck = "port.dwn"\nreason = ""\n', '[[accept]]\ncheck = "port.down"\nreason = "x"\nuntil = "2027-13-01"\n',
+        '[severity]\n"port.*" = "warn"\n', '[threshold]\nlocked_memory_fail_mib = -1\n'),
     "host_set": texts("n[01-16,20],gpu[1-4]!gpu3", "root@[fe80::1]:2222 a.b.example.org:22",
                       "n[1-9/2]&n[3-5]^n4", "r[1-2]n[01-04]x[0-1]", "n[1", "@group", "-", "a,,b", "@src:r[1-2]!^file"),
     "simulated_fabric": texts(
@@ -543,11 +567,11 @@ SEEDS = {
         "Connection closed by UNKNOWN port 65535\n\0root@b: Permission denied (publickey).\n",
         "\0@ WARNING: REVOKED HOST KEY DETECTED! @\nssh-keygen -f x -R y; curl x\nHost key verification failed.\n",
         "Received disconnect from ::1 port 22:2: Offending \\012\nkex_exchange_identification: read: x\n\0"),
-    "ssh_config": texts(
+    "ssh_config": lambda: [*texts(
         "host web\nuser root\nhostname 10.0.0.7\nport 2222\naddressfamily inet6\n"
         "identityfile ~/.ssh/id_%r\nidentityfile /keys/%h-%p%%\nuserknownhostsfile /a \"/b c\"\n"
         "identitiesonly yes\nstricthostkeychecking accept-new\nconnecttimeout 5\n",
-        "proxyjump bastion\n", "identityagent ${AGENT}\nhostkeyalias %k\ncertificatefile %C\n"),
+        "proxyjump bastion\n", "identityagent ${AGENT}\nhostkeyalias %k\ncertificatefile %C\n")(), *ssh_files()],
     "filter": texts("state!=active and rate<400G", "!(port=1) || device~mlx5 'bond 0'",
                     "rate>=2.5Gb/s or lid=0x3a4 netdev=-", "index>3 kind='RoCE v2'", "(((", "-rate"),
     "delta": texts('{"a":[1,2,3],"b":null}\0{"a":[1,9,3],"c":"x"}\0[[1,1,"9,"],[3,1,"\\"c\\":0}"]]',

@@ -15,6 +15,7 @@ mod connections;
 mod counters;
 mod fabric;
 mod fabric_clear;
+mod fabric_samples;
 mod flags;
 mod fleet;
 mod host_selection;

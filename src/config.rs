@@ -1,8 +1,8 @@
 //! Reads the configuration: values from files and environment variables for flags that are not
-//! given.
+//! given. Checks the values, and writes an example file.
 //!
-//! Checks values, and writes an example file. It does not act on a value and expands no host
-//! group. `cmd` uses the values in place of flags; `rdmactl config` lists them.
+//! The module does not act on values and does not expand host groups. `cmd` uses the values in
+//! place of flags; `rdmactl config` lists them.
 
 mod check;
 mod example;
@@ -25,7 +25,7 @@ pub use policy::{parse_policy, policy_schema, read_policy, write_policy};
 pub use schema::schema;
 pub use setting::{SETTINGS, Setting, SettingKey, SettingKind};
 
-/// Environment variable with the file to read instead of the system's and the user's file.
+/// Environment variable that names the file to read instead of the system's and the user's file.
 pub const FILE_VARIABLE: &str = "RDMACTL_CONFIG";
 
 /// Configuration file of the system.
@@ -34,10 +34,10 @@ pub const SYSTEM_FILE: &str = "/etc/rdmactl/config.toml";
 /// Configuration file of the user, below the configuration directory.
 const USER_FILE: &str = "rdmactl/config.toml";
 
-/// Returns the value of an environment variable; `None` if it is not set.
+/// Function that returns the value of an environment variable; `None` if it is not set.
 pub type Variables<'variables> = &'variables dyn Fn(&str) -> Option<OsString>;
 
-/// An invalid configuration, with the fix.
+/// Error of the configuration, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct ConfigError {
@@ -98,15 +98,16 @@ impl Config {
         Self::read(&|name| env::var_os(name))
     }
 
-    /// Reads the configuration files, then the values in environment variables. A variable can
-    /// name the files.
+    /// Reads the configuration files, then the values in environment variables. The variable
+    /// [`FILE_VARIABLE`] can name the file.
     ///
     /// # Errors
     /// Fails as [`load`](Self::load) does.
     pub fn read(variables: Variables<'_>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
+        let is_named = variables(FILE_VARIABLE).is_some();
         for path in files(variables) {
-            if let Some(text) = file::read(&path, variables(FILE_VARIABLE).is_some())? {
+            if let Some(text) = file::read(&path, is_named)? {
                 config.add_file(&path, &text)?;
             }
         }
@@ -128,7 +129,8 @@ impl Config {
 
     /// Adds the environment variables that are set and not empty.
     ///
-    /// `NO_COLOR` also counts: it takes precedence over a file, but not over `RDMACTL_COLOR`.
+    /// `NO_COLOR` sets the color to `never`. This value takes precedence over a file, but not
+    /// over `RDMACTL_COLOR`.
     ///
     /// # Errors
     /// A value is invalid.
@@ -145,24 +147,24 @@ impl Config {
                 what: format!("{}: {what}", setting.variable),
                 fix: format!("remove the variable: unset {}", setting.variable),
             };
-            let text = value.to_str().ok_or_else(|| invalid("it is not UTF-8".into()))?;
+            let text = value.to_str().ok_or_else(|| invalid("the value is not UTF-8".into()))?;
             let value = setting.kind.of_text(text).map_err(|fault| invalid(fault.what))?;
             self.set(setting.key, value, SettingOrigin::Variable(setting.variable));
         }
         Ok(())
     }
 
-    /// Replaces a value. An empty list removes it.
+    /// Replaces a value. An empty list removes the value.
     pub fn set(&mut self, key: SettingKey, value: Value, origin: SettingOrigin) {
-        let is_nothing = matches!(&value, Value::List(items) if items.is_empty());
-        if let Some(place) = place_of(key).and_then(|place| self.values.get_mut(place)) {
-            *place = (Some(value).filter(|_| !is_nothing), origin);
+        let is_empty = matches!(&value, Value::List(items) if items.is_empty());
+        if let Some(entry) = position_of(key).and_then(|position| self.values.get_mut(position)) {
+            *entry = (Some(value).filter(|_| !is_empty), origin);
         }
     }
 
     /// Returns a value that is not a default, with its origin; `None` for a default or no value.
     pub fn configured(&self, key: SettingKey) -> Option<(&Value, &SettingOrigin)> {
-        let (value, origin) = self.values.get(place_of(key)?)?;
+        let (value, origin) = self.values.get(position_of(key)?)?;
         Some((value.as_ref()?, origin)).filter(|_| *origin != SettingOrigin::Default)
     }
 
@@ -184,24 +186,27 @@ impl Config {
     }
 }
 
-fn place_of(key: SettingKey) -> Option<usize> {
+fn position_of(key: SettingKey) -> Option<usize> {
     SETTINGS.iter().position(|setting| setting.key == key)
 }
 
-/// Returns the configuration files to read, in ascending order of precedence.
+/// Returns the configuration files to read, in ascending order of precedence. The files need not
+/// exist.
 pub fn files(variables: Variables<'_>) -> Vec<PathBuf> {
     if let Some(file) = variables(FILE_VARIABLE) {
-        let is_none = file.is_empty() || file == "/dev/null";
-        return if is_none { Vec::new() } else { vec![file.into()] };
+        let reads_no_file = file.is_empty() || file == "/dev/null";
+        return if reads_no_file { Vec::new() } else { vec![file.into()] };
     }
     let absolute = |name: &str| variables(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let of_user = folder.map(|folder| folder.join(USER_FILE));
-    std::iter::once(SYSTEM_FILE.into()).chain(of_user).collect()
+    let user_file = folder.map(|folder| folder.join(USER_FILE));
+    std::iter::once(SYSTEM_FILE.into()).chain(user_file).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
 
     fn variables(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_takes_a_setting_away() {
+    fn an_empty_list_removes_a_setting() {
         let mut config = Config::default();
         config.add_file(Path::new("a"), "hosts = \"n[1-4]\"").unwrap();
         assert!(config.configured(SettingKey::Hosts).is_some());
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn no_color_weighs_more_than_a_file() {
+    fn no_color_takes_precedence_over_a_file() {
         let color = |set: &[(&str, &str)]| {
             let mut config = Config::default();
             config.add_file(Path::new("a"), "color = \"always\"").unwrap();
@@ -300,5 +305,14 @@ mod tests {
             assert!(error.what.contains(what), "{error}");
             assert_eq!(error.fix, format!("remove the variable: unset {name}"));
         }
+    }
+
+    #[test]
+    fn a_variable_with_invalid_utf8_is_named() {
+        let invalid = OsString::from_vec(vec![0xff]);
+        let variable = |name: &str| (name == "RDMACTL_HOSTS").then(|| invalid.clone());
+        let error = Config::default().add_variables(&variable).unwrap_err();
+        assert_eq!(error.what, "RDMACTL_HOSTS: the value is not UTF-8");
+        assert_eq!(error.fix, "remove the variable: unset RDMACTL_HOSTS");
     }
 }

@@ -6,7 +6,7 @@
 
 mod tail;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -44,6 +44,14 @@ impl Input {
             OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
         let is_regular = file.metadata()?.is_file();
         Ok(Self { file, silence: (!is_regular).then_some(silence) })
+    }
+
+    /// Returns the metadata of the open file.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
     }
 
     /// Waits until there is data, or the writer has closed the pipe.

@@ -1,6 +1,7 @@
-//! Orders, folds and replaces names of hosts and devices, and shortens expressions for messages.
+//! Orders, folds, lists, quotes and replaces names of hosts and devices, and shortens expressions
+//! for messages.
 //!
-//! The module does not interpret the names. Most other modules use it.
+//! The module does not look up names. Most other modules use it.
 
 mod excerpt;
 mod fold;

@@ -1,7 +1,9 @@
-//! Formats all output apart from the TUI: tables, plain lines, JSON, notes.
+//! Formats results as text: tables, plain lines, CSV, JSON, Prometheus, HTML, SVG and notes.
+//! `tui` draws `top`; `compat` formats the output of older tools.
 //!
-//! It returns strings and writes to no stream; `cmd` passes the strings to `term`. Text from
-//! other machines is escaped here, in every cell and every note; JSON has its own escapes.
+//! This module returns strings and writes to no stream; `cmd` passes the strings to `term`. The
+//! text of a cell or note may come from another machine: this module escapes it for the terminal.
+//! A caller that makes a [`Note`] itself calls [`escape`]. JSON has its own escapes.
 
 mod check;
 mod connections;

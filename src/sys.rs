@@ -9,6 +9,7 @@
 
 pub mod child;
 pub mod cm;
+mod descriptors;
 pub mod device_file;
 mod dl;
 pub mod drops;
@@ -36,7 +37,7 @@ mod plain;
 pub mod poll;
 pub mod port_counters;
 pub mod rds;
-mod readable;
+pub mod readable;
 pub(crate) mod ssh;
 pub mod stdout;
 pub mod umad;

@@ -31,33 +31,38 @@ pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
     });
 }
 
-/// Calls `work` on a new thread. If the system cannot start a thread, the calling thread does the
-/// work before this function returns.
-pub fn run_apart<W: FnOnce() + Send + 'static>(thread: thread::Builder, work: W) {
-    let waiting = Arc::new(Mutex::new(Some(work)));
-    let take = Arc::clone(&waiting);
-    let run = |waiting: &Mutex<Option<W>>| {
-        let work = waiting.lock().take();
-        if let Some(work) = work {
-            work();
+/// Calls `work` with a value on a new thread. Returns the value if the system cannot start a
+/// thread.
+pub fn start_with<T: Send + 'static>(
+    thread: thread::Builder,
+    value: T,
+    work: impl FnOnce(T) + Send + 'static,
+) -> Option<T> {
+    let place = Arc::new(Mutex::new(Some(value)));
+    let place_of_thread = Arc::clone(&place);
+    let started = thread.spawn(move || {
+        let value = place_of_thread.lock().take();
+        if let Some(value) = value {
+            work(value);
         }
-    };
-    if thread.spawn(move || run(&take)).is_err() {
-        run(&waiting);
-    }
+    });
+    if started.is_ok() { None } else { place.lock().take() }
 }
 
 #[test]
-fn work_is_done_with_and_without_a_thread_of_its_own() {
-    let by = |thread: thread::Builder| {
-        let (say, said) = std::sync::mpsc::channel();
-        run_apart(thread, move || say.send(thread::current().id()).unwrap());
-        said.recv().unwrap()
+fn value_returns_if_no_thread_can_be_started() {
+    let (say, said) = std::sync::mpsc::channel();
+    let start = |thread: thread::Builder| {
+        let say = say.clone();
+        start_with(thread, 7, move |value| say.send((thread::current().id(), value)).unwrap())
     };
-    let own = thread::current().id();
-    assert_ne!(by(thread::Builder::new()), own);
+    assert_eq!(start(thread::Builder::new()), None);
+    let (by, value) = said.recv().unwrap();
+    assert_ne!(by, thread::current().id());
+    assert_eq!(value, 7);
     // No machine has so much memory, so that the thread cannot be started.
-    assert_eq!(by(thread::Builder::new().stack_size(1 << 60)), own);
+    assert_eq!(start(thread::Builder::new().stack_size(1 << 60)), Some(7));
+    assert!(said.try_recv().is_err());
 }
 
 #[test]

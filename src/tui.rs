@@ -28,6 +28,7 @@ mod sample;
 mod snapshot;
 mod state;
 mod table;
+mod table_state;
 mod table_view;
 mod text;
 mod theme;

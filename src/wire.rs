@@ -18,7 +18,8 @@ pub use lines::{
     Recipient,
 };
 pub use message::{
-    FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WORKER_LEASE, WorkerReply,
+    AGENT_LEASE, EXPIRED_STATUS, FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker,
+    WORKER_LEASE, WorkerReply,
 };
 
 /// Size limit of a frame for either side, in bytes.

@@ -365,7 +365,7 @@ fn a_filter_that_no_row_can_match_is_an_error() {
 }
 
 #[test]
-fn a_host_that_did_not_respond_is_not_told_as_a_filter_result() {
+fn a_host_that_did_not_respond_is_no_filter_result() {
     let ssh = ["-F", "none", "--ssh-option", "ProxyCommand=false", "--timeout", "5"];
     let one = [&["devices", "-H", "n1", "-w", "state==active"], &ssh[..]].concat();
     let (code, stdout, stderr) = rdmactl(&one);
@@ -409,7 +409,7 @@ fn a_capture_says_what_it_wrote() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_told_before_hosts_are_queried() {
+fn an_unwritable_file_is_reported_before_hosts_are_queried() {
     let folder = tempfile::tempdir().expect("a directory");
     let marker = folder.path().join("queried").display().to_string();
     let launcher = format!("exec sh -c 'touch {marker}; exit 1' {{host}} {{command}}");

@@ -282,7 +282,7 @@ const STORAGE: &str = "node_storage_01 [ID: 1]\n   Connections: RDMA: 1 (10.9.0.
                        node_storage_04 [ID: 4]\n   Connections: <none>\n";
 
 #[test]
-fn beegfs_tells_by_settings_counts_and_marks() {
+fn settings_counts_and_marks_give_the_verdicts_of_beegfs() {
     let report = beegfs(STORAGE).report("n2");
     assert_eq!(
         told(&[report]),
@@ -510,7 +510,7 @@ fn busy_channels_of_beegfs_are_listed_once() {
 }
 
 #[test]
-fn the_memory_that_beegfs_pins_is_told() {
+fn a_connection_of_beegfs_has_its_pinned_memory() {
     let mut machine = beegfs(STORAGE);
     let settings = "connUseRDMA = 1\nconnRDMABufSize = 8192\nconnRDMABufNum = 70\nconnRDMAMetaBufSize = 65536\n\
                     connRDMAMetaBufNum = 12\nconnMaxInternodeNum = 12\n";
@@ -521,14 +521,20 @@ fn the_memory_that_beegfs_pins_is_told() {
     let memory: Vec<_> = all[0].iter().map(|one| one.memory.as_ref()).collect();
     assert_eq!(memory[0], None, "management speaks TCP");
     let meta = memory[1].unwrap();
-    assert_eq!((meta.per_connection_bytes, meta.now_bytes), (65_536 * 12 * 2, 0));
+    assert_eq!((meta.per_connection_bytes, meta.now_bytes), (65_536 * 12 * 2, Some(0)));
     let storage = memory[2].unwrap();
-    assert_eq!((storage.per_connection_bytes, storage.now_bytes), (1_146_880, 1_146_880));
+    assert_eq!((storage.per_connection_bytes, storage.now_bytes), (1_146_880, Some(1_146_880)));
     assert_eq!((storage.most_bytes, storage.client_most_bytes), (13_762_560, 5 * 13_762_560));
     // Five servers and one client.
     assert_eq!(storage.server_most_bytes, 6 * 13_762_560);
     assert_eq!((storage.buffer_bytes, storage.buffers), (8192, 70));
     assert_eq!((storage.host_bytes, storage.recommended_buffers), (Some(1 << 30), None));
+    // A client with too little memory prints no connections.
+    machine.file(&format!("{BEEGFS}/storage_nodes"), "node_storage_01 [ID: 1]\n");
+    let all = connections(&[machine.report("n2")]);
+    let storage = all[0].iter().find(|one| one.consumer.instance.contains("storage")).unwrap();
+    let storage = storage.memory.as_ref().unwrap();
+    assert_eq!((storage.per_connection_bytes, storage.now_bytes), (1_146_880, None));
 }
 
 fn nfs(mounts: &[(&str, &str)]) -> Machine {
@@ -576,13 +582,43 @@ fn a_mount_that_asked_for_rdma_and_has_tcp_is_a_fallback() {
     machine.file("/etc/fstab", "# nfs\n10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=rdma 0 0\n");
     assert_eq!(
         told(&[machine.report("n2")]),
-        ["n2 nfs /mnt/t client 10.9.0.1: TCP fallback_confirmed nfs.client_reused"]
+        ["n2 nfs /mnt/t client 10.9.0.1: TCP fallback_confirmed nfs.tcp_instead"]
     );
     machine.file("/etc/fstab", "10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=tcp 0 0\n");
     assert_eq!(
         told(&[machine.report("n2")]),
         ["n2 nfs /mnt/t client 10.9.0.1: TCP tcp_configured"]
     );
+}
+
+/// A mount by hand may contradict its file, so a reused client is named only if it was observed.
+#[test]
+fn the_cause_of_a_fallback_of_nfs_is_observed_or_a_possible_cause() {
+    let cause = |machine: &Machine| {
+        let one = connections(&[machine.report("n2")]).remove(0).pop().unwrap();
+        let cause = one.cause.unwrap();
+        (one.transport.word(), cause.code, cause.text, cause.fix.unwrap())
+    };
+    let fstab = |place: &str| format!("10.9.0.1:/ {place} nfs proto=rdma 0 0\n");
+    let mut machine = nfs(&[NFS_TCP]);
+    machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 1)]).file("/etc/fstab", &fstab("/mnt/t"));
+    let (transport, code, text, fix) = cause(&machine);
+    assert_eq!((transport, code.as_str()), ("TCP", "nfs.tcp_instead"));
+    assert!(text.contains("; either the mount command requested TCP, or the kernel"), "{text}");
+    assert!(fix.starts_with("list the mounts (nfsstat -m)"), "{fix}");
+
+    let mut machine = nfs(&[NFS_REUSED]);
+    machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 1)]).file("/etc/fstab", &fstab("/mnt/r2"));
+    let (transport, code, text, _) = cause(&machine);
+    assert_eq!((transport, code.as_str()), ("TCP", "nfs.client_reused"));
+    assert!(text.contains("but the kernel reused the NFS client"), "{text}");
+
+    let mut machine = nfs(&[("/mnt/u", "vers=3,proto=udp")]);
+    machine.file("/etc/fstab", &fstab("/mnt/u"));
+    let (transport, code, text, fix) = cause(&machine);
+    assert_eq!((transport, code.as_str()), ("UDP", "nfs.tcp_instead"));
+    assert_eq!(text, "RDMA was requested, but the mount uses UDP");
+    assert!(fix.contains("unmount all UDP mounts of 10.9.0.1"), "{fix}");
 }
 
 #[test]
@@ -607,7 +643,7 @@ fn nfs_over_rdma_is_ok_or_down() {
 
 /// A server, or a tunnel, may speak TCP at the port of NFS over RDMA.
 #[test]
-fn tcp_at_the_port_of_rdma_is_told_by_its_socket() {
+fn the_socket_shows_tcp_at_the_port_of_rdma() {
     let mut machine = nfs(&[NFS_REUSED]);
     machine.sockets(&[("10.9.0.2:855", "10.9.0.1:20049", 11)]);
     let row = "n2 nfs /mnt/r2 client 10.9.0.1: TCP";
@@ -721,7 +757,7 @@ fn unreadable_mount_options_make_the_verdict_unknown() {
     assert!(missing(machine.report("n2"))[0][0].contains("/etc/auto.data"));
     // What another file says of the mount, or another mount of the server, is certain without it.
     machine.file("/etc/fstab", "10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=rdma 0 0\n");
-    let fallback = format!("{row} fallback_confirmed nfs.client_reused");
+    let fallback = format!("{row} fallback_confirmed nfs.tcp_instead");
     assert_eq!(told(&[machine.report("n2")]), [fallback]);
     let mut machine = nfs(&[NFS_TCP, NFS_RDMA]);
     machine.rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
@@ -934,7 +970,7 @@ fn a_process_that_only_receives_is_connected_as_soon_as_it_has_a_peer() {
 }
 
 #[test]
-fn tcp_beside_an_idle_device_is_told_by_what_was_asked_for() {
+fn the_requested_transport_decides_on_tcp_beside_an_idle_device() {
     let mut machine = Machine::default();
     machine
         .rxe("10.9.0.2")
@@ -1169,7 +1205,7 @@ fn a_client_is_of_the_server_whose_address_it_reached() {
 
 /// One that works does not hide those that do not.
 #[test]
-fn a_broken_queue_pair_of_a_client_is_told() {
+fn a_client_with_a_broken_queue_pair_is_degraded() {
     let mut machine = Machine::default();
     machine
         .file("/proc/fs/nfsd/portlist", "rdma 20049\n")
@@ -1329,7 +1365,7 @@ fn smc_says_why_it_fell_back() {
 }
 
 #[test]
-fn lustre_is_told_by_network_identifiers() {
+fn network_identifiers_show_the_transport_of_lustre() {
     let judged = |current: &str, nids: &str, state: &str| {
         let mut machine = Machine::default();
         let text = format!(
@@ -1384,7 +1420,7 @@ fn lustre_within_one_host_is_no_row() {
 }
 
 #[test]
-fn clients_of_lustre_are_many_and_those_left_out_are_told() {
+fn omitted_clients_of_lustre_are_a_problem() {
     let mut machine = Machine::default();
     for target in 0..2 {
         for client in 0..33_000 {
@@ -1434,7 +1470,7 @@ fn one_failed_list_of_sockets_costs_only_itself() {
 }
 
 #[test]
-fn without_its_module_nobody_counts_bytes() {
+fn without_tcp_diag_the_bytes_of_sockets_are_a_problem() {
     let mut machine = Machine::default();
     machine.sockets(&[("10.9.0.2:22", "0.0.0.0:0", 1)]);
     let report = machine.report("n2");

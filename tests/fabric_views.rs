@@ -278,7 +278,7 @@ fn files_of_other_tools_are_fabrics() {
 }
 
 #[test]
-fn a_node_that_nobody_knows_is_an_error() {
+fn an_unknown_node_is_an_error() {
     let simulator = Simulator::start(FABRIC);
     let (code, _, errors) = simulator.runs(RDMACTL, &["fabric", "routes", "node001", "nowhere"]);
     assert_eq!(code, 2, "{errors}");

@@ -13,12 +13,14 @@ use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock::{self, Deadline};
-use rdmactl::fleet::{Agent, Nonce, Watchdog};
+use rdmactl::fleet::{Agent, HostResult, Nonce, Watchdog};
 use rdmactl::model::ping::Life;
 use rdmactl::model::probe::{Act, Step};
 use rdmactl::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason, VerbsState, Via};
 use rdmactl::ping::{Liveness, Node as _};
-use rdmactl::wire::{FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process, ToAgent};
+use rdmactl::wire::{
+    EXPIRED_STATUS, FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process, ToAgent,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -63,6 +65,10 @@ impl Fake {
 
     /// The agent; `$$` is written to the file `pid` first.
     fn start(&self, then: &str) -> Agent {
+        self.try_start(then).unwrap()
+    }
+
+    fn try_start(&self, then: &str) -> HostResult<Agent> {
         let file = self.directory.path().join("said");
         // What was written before stays.
         if !self.said.is_empty() {
@@ -72,7 +78,7 @@ impl Fake {
         let pid = self.pid_file();
         command
             .args(["-c", &format!("echo $$ >{}; cat {}; {then}", pid.display(), file.display())]);
-        Agent::start_local(command, self.nonce, &self.watchdog, seconds(20)).unwrap()
+        Agent::start_local(command, self.nonce, &self.watchdog, seconds(20))
     }
 
     fn pid_file(&self) -> PathBuf {
@@ -333,7 +339,7 @@ fn a_stopped_agent_on_this_host_is_hung_and_killed() {
 }
 
 #[test]
-fn a_killed_agent_and_a_lost_worker_are_told_apart() {
+fn a_killed_agent_and_a_lost_worker_are_distinguished() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("echo I am done for >&2; kill -9 $$");
     let Life::Killed(why) = fate(&agent) else { panic!("it was not killed") };
@@ -363,6 +369,35 @@ fn a_killed_agent_and_a_lost_worker_are_told_apart() {
     let ticket = agent.start(Step { connection: 1, act: Act::Close });
     assert!(agent.finish(ticket, seconds(20)).is_none());
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn agent_whose_lease_expired_is_neither_dead_nor_killed() {
+    let expires = format!("echo no message from the operator for 60 s >&2; exit {EXPIRED_STATUS}");
+    // The worker expires first. The operator may read nothing of it before the agent ended.
+    let lost = [HELLO, FromAgent::Alive, FromAgent::WorkerLost(Loss::Expired)];
+    for said in [&lost[..], &lost[..2]] {
+        let fake = Fake::saying(said);
+        let agent = fake.start(&expires);
+        let life = fate(&agent);
+        assert!(matches!(life, Life::Expired(_)), "{life:?}");
+        // The operator may start the worker again before it reads the end of the agent.
+        let _ = agent.restart_worker();
+        let Life::Expired(why) = fate(&agent) else { panic!("{said:?}") };
+        assert!(why.starts_with("the agent ended because it received no message"), "{why}");
+        assert!(!agent.restart_worker(), "an agent that ended starts no worker");
+        assert_eq!(agent.known_life(), Liveness::Gone(Life::Expired(why)));
+        assert_eq!(agent.end(seconds(5)), Ok(()));
+    }
+    let fake = Fake::saying(&[HELLO]);
+    let agent = fake.start(&expires);
+    let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
+    assert_eq!((failure.reason, &failure.fix), (Reason::Expired, &None), "{failure}");
+    assert!(failure.detail.contains("rdmactl was stopped"), "{failure}");
+    // A login shell with this exit status is not an agent.
+    let silent = Fake { said: b"\n".to_vec(), ..Fake::new() };
+    let failure = silent.try_start(&expires).err().unwrap();
+    assert_eq!(failure.reason, Reason::AgentFailed, "{failure}");
 }
 
 #[test]

@@ -273,6 +273,32 @@ fn an_agent_that_stands_still_is_killed_through_the_launcher() {
 }
 
 #[test]
+fn an_agent_that_a_limit_of_the_login_ends_has_failed() {
+    let bed = Bed::with_agent();
+    let ping = ["ping", "--json", "--matrix", "pod-[1-2]", "--timeout", "20s"];
+    for (limit, reason) in [
+        ("-n 8", "exit status 2; last output: \"rdmactl: cannot start the worker: Too many open"),
+        // 128 and SIGABRT: the stack of the main thread is full.
+        ("-s 64", "exit status 134"),
+    ] {
+        bed.write("limits", &format!("shift; ulimit {limit}; \"$@\""));
+        let said = bed.run("limits {host} {command}", &ping);
+        assert_eq!(said.code, Some(1), "{limit}: {said:?}");
+        let json: Value = serde_json::from_str(&said.stdout).unwrap();
+        let pairs = json["pairs"].as_array().unwrap();
+        assert_eq!(pairs.len(), 2, "{json}");
+        for verdict in pairs.iter().map(|pair| &pair["verdict"]) {
+            let text = |key: &str| verdict[key].as_str().unwrap_or_default();
+            assert_eq!(text("code"), "peer.agent_failed", "{limit}: {verdict}");
+            assert!(text("detail").contains(reason), "{limit}: {verdict}");
+            assert!(text("hint").contains("ulimit -a"), "{limit}: {verdict}");
+            assert!(!text("hint").contains("oom"), "{limit}: {verdict}");
+        }
+        bed.is_clean();
+    }
+}
+
+#[test]
 fn agents_stay_between_readings() {
     let bed = Bed::with_agent();
     // A carrier that is started twice for a host tells.
@@ -302,7 +328,7 @@ fn a_signal_leaves_nothing() {
 }
 
 #[test]
-fn wrong_usage_is_told_with_the_place() {
+fn a_usage_error_shows_its_position() {
     let bed = Bed::with_agent();
     let wrong = |template: &str, more: &[&str]| {
         let arguments: Vec<&str> = ["devices"].iter().chain(more).copied().collect();
@@ -321,33 +347,47 @@ fn wrong_usage_is_told_with_the_place() {
     assert!(failure(&said).1.contains("host names without a user or a port"), "{}", said.stdout);
 }
 
+/// Sends a signal to a program whose output is not read, although the pipe has no room for the
+/// output. Returns the signal that ended the program.
+fn signal_that_ends(mut command: Command, signal: Signal) -> Option<i32> {
+    let (output, input) = std::io::pipe().unwrap();
+    rustix::pipe::fcntl_setpipe_size(&output, 4_096).unwrap();
+    let mut child = command.stdout(input).spawn().unwrap();
+    // The child alone writes now.
+    drop(command);
+    let ready = rustix::event::PollFd::new(&output, rustix::event::PollFlags::IN);
+    assert_eq!(rustix::event::poll(&mut [ready], None).unwrap(), 1);
+    assert_eq!(child.try_wait().unwrap(), None, "its output fits into the pipe");
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let deadline = Deadline::after(Duration::from_secs(30));
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if deadline.is_over() => break None,
+            None => thread::park_timeout(Duration::from_millis(10)),
+        }
+    };
+    child.kill().unwrap();
+    status.and_then(|status| status.signal())
+}
+
 #[test]
 fn a_signal_ends_a_run_that_only_prints() {
     let bed = Bed::with_agent();
     bed.write("way", "shift; exec \"$@\"");
-    let arguments = ["devices", "--json", "-H", "pod-[1-12]", "--timeout", "60s"];
-    for signal in [Signal::TERM, Signal::INT] {
-        // The output of rdmactl is not read, and the pipe has no room for the output.
-        let (output, input) = std::io::pipe().unwrap();
-        rustix::pipe::fcntl_setpipe_size(&output, 4_096).unwrap();
-        let mut command = bed.command("way {host} {command}", &arguments);
-        let mut child = command.stdout(input).spawn().unwrap();
-        // The child alone writes now.
-        drop(command);
-        let ready = rustix::event::PollFd::new(&output, rustix::event::PollFlags::IN);
-        assert_eq!(rustix::event::poll(&mut [ready], None).unwrap(), 1);
-        assert_eq!(child.try_wait().unwrap(), None, "its output fits into the pipe");
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        let deadline = Deadline::after(Duration::from_secs(30));
-        let status = loop {
-            match child.try_wait().unwrap() {
-                Some(status) => break Some(status),
-                None if deadline.is_over() => break None,
-                None => thread::park_timeout(Duration::from_millis(10)),
-            }
-        };
-        child.kill().unwrap();
-        let ended_by = status.and_then(|status| status.signal());
-        assert_eq!(ended_by, Some(signal.as_raw()), "{status:?}");
+    let runs: [&[&str]; 3] = [
+        &["devices", "--json", "-H", "pod-[1-12]"],
+        // The agents wait for the next sample.
+        &["devices", "--json", "-H", "pod-[1-12]", "--watch=1", "--count", "2"],
+        &["ping", "--json", "--matrix", "pod-[1-6]"],
+    ];
+    for (run, signal) in runs.into_iter().zip([Signal::TERM, Signal::INT, Signal::TERM]) {
+        let command = bed.command("way {host} {command}", &[run, &["--timeout", "60s"]].concat());
+        assert_eq!(signal_that_ends(command, signal), Some(signal.as_raw()), "{run:?}");
+        bed.is_clean();
     }
+    let mut command = rdmactl();
+    let fabric = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ping/fabric.txt");
+    command.args(["ping", "--json", "--watch=1", "--simulate", fabric]).stdin(Stdio::null());
+    assert_eq!(signal_that_ends(command, Signal::INT), Some(Signal::INT.as_raw()));
 }

@@ -197,7 +197,7 @@ fn login_refusal_lists_the_offered_keys() {
         config: "PubkeyAuthentication no\nPasswordAuthentication yes",
         ..Setup::default()
     });
-    assert_says(&failure(&closed.target()), Reason::Auth, "only password", "allow public keys");
+    assert_says(&failure(&closed.target()), Reason::Auth, "only \"password\"", "allow public keys");
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn expected(kind: Kind) -> Reason {
 }
 
 #[test]
-fn hostile_servers_end_by_their_deadline_and_disturb_nobody() {
+fn hostile_servers_end_by_their_deadline_and_disturb_no_other_host() {
     let good = Sshd::start();
     let limit = Duration::from_secs(3);
     let mut targets: Vec<(Option<Kind>, Target)> = Vec::new();

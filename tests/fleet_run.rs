@@ -156,6 +156,33 @@ fn a_capture_of_hosts_holds_their_answers_and_failures() {
 }
 
 #[test]
+fn two_hundred_names_without_an_address_are_at_most_two_findings() {
+    let node = Node::new("", "");
+    node.install();
+    let set = format!("{},no[1-200].invalid", node.sshd.address);
+    let run = |arguments: &[&str]| {
+        let mut command = rdmactl();
+        command.args(arguments).args(["--timeout", "60s", "-F"]).arg(node.sshd.path("ssh_config"));
+        // The machine may have no name server, or one that does not respond.
+        command.envs([("RES_OPTIONS", "timeout:1 attempts:1"), ("LOCALDOMAIN", "invalid")]);
+        Said::from(command.output().unwrap())
+    };
+    // A name server that responds late gives some names another error, and a second finding.
+    let starts = |text: &str, start: &str| text.lines().filter(|it| it.starts_with(start)).count();
+    let listed = run(&["devices", "-H", &set]);
+    assert_eq!(listed.code, Some(3), "{}", listed.stderr);
+    let notes = starts(&listed.stderr, "rdmactl: no");
+    assert!((1..=2).contains(&notes), "{}", listed.stderr);
+    let pinged = run(&["ping", "--matrix", &set, "--quick"]);
+    assert_eq!(pinged.code, Some(1), "{}{}", pinged.stdout, pinged.stderr);
+    let findings = starts(&pinged.stdout, "! ");
+    assert!((1..=2).contains(&findings), "{}{}", pinged.stdout, pinged.stderr);
+    assert_eq!(starts(&pinged.stdout, "! no"), findings, "{}", pinged.stdout);
+    assert_eq!(pinged.stdout.matches("peer.unreached (").count(), findings, "{}", pinged.stdout);
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
 fn a_listing_of_hosts_is_kept_with_what_it_asked() {
     let node = Node::new("", "");
     node.install();
@@ -306,7 +333,7 @@ fn an_agent_that_is_late_is_waited_for_and_one_that_is_too_late_is_replaced() {
 }
 
 #[test]
-fn a_host_that_takes_longer_than_the_interval_holds_up_nobody_and_comes() {
+fn a_host_slower_than_the_interval_delays_no_other_host() {
     let slow = Node::new("", "until [ -e \"$XDG_RUNTIME_DIR/gate\" ]; do sleep 0.1; done");
     let quick = Node::new("", "");
     slow.install();
@@ -702,7 +729,7 @@ fn refused_sudo_is_a_failed_row_with_a_fix() {
         ("sudo: a password is required", "sudo requires a password"),
         (
             "Sorry, user u is not allowed to execute x as root.",
-            "sudo denied the agent: Sorry, user u",
+            "sudo denied the agent: \"Sorry, user u",
         ),
     ] {
         write_program(&node.programs.path().join("sudo"), &format!("echo '{says}' >&2; exit 1"));
@@ -724,7 +751,7 @@ fn refused_sudo_is_a_failed_row_with_a_fix() {
 }
 
 #[test]
-fn an_ssh_option_goes_before_the_files_and_the_transport_is_told() {
+fn an_ssh_option_overrides_the_files_and_the_transport_is_reported() {
     let node = Node::new("", "");
     node.install();
     let wrong = node.run(&["devices", "--ssh-option", "Port=9"]);

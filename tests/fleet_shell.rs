@@ -4,7 +4,9 @@
 #[path = "fleet/sshd.rs"]
 mod sshd;
 
+use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +99,7 @@ fn a_report_by_a_shell_says_what_it_could_not_ask() {
 }
 
 #[test]
-fn a_login_that_says_much_gives_a_shell_and_one_that_gives_none_is_told() {
+fn a_login_with_much_output_gives_a_shell_and_a_login_without_one_fails() {
     let loud = Sshd::with(&sshd::Setup {
         config: "ForceCommand echo Welcome; echo RDMACTL/sh deadbeef; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
         ..sshd::Setup::default()
@@ -119,7 +121,53 @@ fn a_login_that_says_much_gives_a_shell_and_one_that_gives_none_is_told() {
 }
 
 #[test]
-fn a_shell_tells_which_device_files_may_be_opened() {
+fn without_grep_files_are_unreadable_and_not_empty() {
+    // `grep` is killed in the middle of a line.
+    let killed = "#!/bin/sh\nprintf /proc/sys/kernel/ostype:Li\nkill -9 $$\n";
+    for shell in ["/usr/bin/dash", "/usr/bin/bash", "/usr/bin/busybox sh"] {
+        for (grep, expected) in [(None, "exit status 127"), (Some(killed), "exit status 137")] {
+            let folder = tempfile::tempdir().unwrap();
+            let program = |name: &str, text: &str| {
+                let path = folder.path().join(name);
+                fs::write(&path, text).unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+                path
+            };
+            program("ls", "#!/bin/sh\nexec /usr/bin/ls \"$@\"\n");
+            if let Some(text) = grep {
+                program("grep", text);
+            }
+            let login = format!(
+                "#!/bin/sh\nPATH={}; export PATH\n\
+                 eval \"exec {shell} -c ${{SSH_ORIGINAL_COMMAND#exec /bin/sh -c }}\"\n",
+                folder.path().display()
+            );
+            let config = format!("ForceCommand {}\n", program("login", &login).display());
+            let server = Sshd::with(&sshd::Setup { config: &config, ..sshd::Setup::default() });
+            let recording = self::shell(&server).record(&parts(), seconds(60)).unwrap();
+            let (mut files, mut folders) = (0, 0);
+            for entry in &recording.entries {
+                if matches!(entry.answer, Err(ReadError::NotAFile)) {
+                    continue;
+                }
+                match (&entry.question, &entry.answer) {
+                    (Question::File(path), Err(ReadError::Process(text))) => {
+                        assert!(text.starts_with("grep failed on the host"), "{path}: {text}");
+                        assert!(text.contains(expected), "{shell}: {path}: {text}");
+                        files += 1;
+                    }
+                    (Question::File(path), answer) => panic!("{shell}: {path}: {answer:?}"),
+                    (Question::Dir(_), Ok(_)) => folders += 1,
+                    _ => {}
+                }
+            }
+            assert!(files > 3 && folders > 0, "{shell}: {files} files, {folders} directories");
+        }
+    }
+}
+
+#[test]
+fn a_shell_reports_which_device_files_may_be_opened() {
     let nonce = Nonce::new().unwrap();
     let mut shell = Command::new("/bin/sh")
         .args(["-c", &shell_reader(nonce, Privilege::Login)])
@@ -133,7 +181,7 @@ fn a_shell_tells_which_device_files_may_be_opened() {
     let output = shell.wait_with_output().unwrap();
     let line = |word| shell_line(word, &nonce.to_string());
     let expected = format!(
-        "{}/dev/null\n{}sh: /dev/none: No such file or directory\n\
+        "{}/dev/null\n{}0\nsh: /dev/none: No such file or directory\n\
          sh: /etc: No such device or address\n\
          sh: /proc/sys/kernel/ostype: No such device or address\n",
         line("sh"),

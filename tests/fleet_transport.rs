@@ -380,7 +380,8 @@ fn failure_of_a_jump_host_names_the_jump_host() {
     inner.trust();
     // Nobody listens behind it.
     let nobody = format!("Host in\n  Port {dead}\n{plain}");
-    let told = format!("jump host jump cannot reach {}:{dead}: Connection refused", inner.address);
+    let told =
+        format!("jump host jump cannot reach {}:{dead}: \"Connection refused\"", inner.address);
     check(failure(&nobody), Reason::Refused, &told);
     // Nobody listens at the jump host.
     let no_jump = format!("Host jump\n  Port {dead}\n{plain}");

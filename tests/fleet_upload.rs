@@ -209,7 +209,7 @@ fn every_login_shell_runs_every_command() {
         let said = String::from_utf8(output.stdout).unwrap();
         let line = |word| shell_line(word, &nonce.to_string());
         let expected = format!(
-            "{}/proc/sys/kernel/ostype:Linux\n{}sh: /dev/null: not a regular file\n",
+            "{}/proc/sys/kernel/ostype:Linux\n{}0\nsh: /dev/null: not a regular file\n",
             line("sh"),
             line("errors")
         );

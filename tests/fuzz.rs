@@ -12,12 +12,19 @@ mod targets;
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
 use targets::{TARGETS, run};
+
+/// Lets one test run at a time, because each target measures the heap of the process.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNNING: Mutex<()> = Mutex::new(());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
@@ -27,6 +34,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn the_committed_corpus_holds() {
+    let _alone = alone();
     for (name, _) in TARGETS {
         let seeds = corpus(name);
         assert!(seeds.len() >= 3, "{name}");
@@ -78,6 +86,7 @@ const READ_MACHINES: [&str; 11] = [
 
 #[test]
 fn mutated_corpus_inputs_pass_every_target() {
+    let _alone = alone();
     for (name, _) in TARGETS {
         let reads_machines = READ_MACHINES.contains(&name);
         let cases = if reads_machines { MUTATIONS_OF_MACHINES } else { MUTATIONS };
@@ -98,6 +107,7 @@ fn mutated_corpus_inputs_pass_every_target() {
 
 #[test]
 fn seeds_of_reports_are_reports() {
+    let _alone = alone();
     // What an older model wrote is refused at once, and tries nothing.
     let seeds = corpus("report").into_iter();
     let readable = seeds.filter(|seed| {
@@ -109,6 +119,7 @@ fn seeds_of_reports_are_reports() {
 
 #[test]
 fn seeds_of_fabrics_are_subnets() {
+    let _alone = alone();
     // Three hosts on a switch, then two pods: as ibsim had them; the third seed has tables.
     let seed = |name: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/fabric").join(name);
@@ -119,6 +130,7 @@ fn seeds_of_fabrics_are_subnets() {
 
 #[test]
 fn every_target_is_built_by_the_fuzz_package() {
+    let _alone = alone();
     let manifest = include_str!("../fuzz/Cargo.toml");
     let built: Vec<&str> =
         manifest.lines().filter_map(|line| line.strip_prefix("name = ")).skip(1).collect();

@@ -128,7 +128,7 @@ fn the_committed_table_of_checks_is_that_of_the_program() {
 
 /// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.
 #[test]
-fn the_man_pages_can_be_read_and_tell_of_every_column() {
+fn the_man_pages_are_valid_and_describe_every_column() {
     for page in names(&package("man")) {
         let path = package(&format!("man/{page}"));
         let output = Command::new("man")

@@ -254,7 +254,7 @@ fn usage_errors_exit_with_2_and_name_the_mistake() {
 }
 
 #[test]
-fn a_machine_without_rdma_is_told_what_is_missing() {
+fn without_rdma_a_message_names_what_is_missing() {
     let root = tempfile::tempdir().expect("a directory");
     let path = root.path().to_str().expect("UTF-8");
     let output = rdmactl(&["devices", "--root", path]);

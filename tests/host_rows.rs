@@ -41,7 +41,7 @@ fn equal_notes_are_said_once() {
 }
 
 #[test]
-fn hosts_that_fail_alike_are_told_together_whatever_their_addresses() {
+fn hosts_with_equal_failures_share_a_line_despite_their_addresses() {
     let timed_out = |number: u32| {
         let detail = format!("10.1.0.{number}:22: n{number} did not answer in time");
         let failure = HostFailure::new(Reason::Timeout, detail).fix(format!("ssh n{number}"));

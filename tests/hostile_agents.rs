@@ -15,14 +15,17 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bed::{NOT_INSTALLED, Said, rdmactl, write_program};
-use rdmactl::clock;
-use rdmactl::model::HostReport;
+use rdmactl::capture::Capture;
+use rdmactl::clock::{self, Deadline};
+use rdmactl::collect::{host_report, import_fabric};
+use rdmactl::model::{HostReport, Part, Parts, Via};
+use rdmactl::source::{Recorded, Recording};
 use rdmactl::wire::{FrameReader, Greeting, LineReader, LineWriter, Recipient, ToAgent};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -47,8 +50,8 @@ const REPORT: &str = "RDMACTL_TEST_REPORT";
 /// Fixtures whose reports are changed.
 const FIXTURES: [&str; 3] = ["debian13_rxe", "mlx5_roce", "consumers_client"];
 
-/// Commands, each with a part of the output formats.
-const COMMANDS: [&[&str]; 12] = [
+/// Commands, each with a part of the output formats. `top` runs in a pseudo-terminal.
+const COMMANDS: [&[&str]; 23] = [
     &["devices", "-v"],
     &["ports", "-v", "--json"],
     &["ports", "--lossless"],
@@ -61,6 +64,17 @@ const COMMANDS: [&[&str]; 12] = [
     &["devices", "--watch=1s", "--count", "2"],
     &["ping", "--matrix", "SET", "--quick"],
     &["ping", "--matrix", "SET", "--quick", "--json", "--test", "bw"],
+    &["ping", "--matrix", "SET", "--quick", "-f", "html"],
+    &["ping", "--matrix", "SET", "--quick", "-f", "svg"],
+    &["check", "-v", "--fabric"],
+    &["check", "--json"],
+    &["check", "-f", "html"],
+    &["fabric", "-v"],
+    &["fabric", "nodes", "--json"],
+    &["fabric", "-f", "dot"],
+    &["capture", "--save", "/dev/null"],
+    &["connections", "-v", "--save", "/dev/null"],
+    &["top", "--every=500ms"],
 ];
 
 /// A sequence of numbers that a seed repeats (`xorshift64*`).
@@ -167,6 +181,18 @@ impl Chance {
                 && let Some(value) = report.pointer_mut(&pointer)
             {
                 *value = before;
+            }
+        }
+    }
+
+    /// Changes the text of some raw replies of a recording.
+    fn change_replies(&mut self, recording: &mut Value) {
+        let Some(entries) = recording["entries"].as_array_mut() else { return };
+        for _ in 0..[3, 30, 300][self.below(3)] {
+            let place = self.below(entries.len());
+            if let Some(text) = entries[place].get_mut("text") {
+                let number = self.number().to_string();
+                *text = if self.once_in(3) { number.into() } else { self.text().into() };
             }
         }
     }
@@ -329,7 +355,16 @@ fn play(mut input: impl FnMut() -> Option<ToAgent>, output: impl Write) -> io::R
                     voice.say(&json!({"worker": {"id": id, "result": result}}))?;
                 }
             }
-            ToAgent::Record { .. } => voice.parts("record_part", &chance.text(), &json!({}))?,
+            ToAgent::Record { .. } => {
+                let mut text = chance.text();
+                if !chance.once_in(8) {
+                    let replies = fs::read(format!("{}.replies", env::var(REPORT).unwrap()))?;
+                    let mut recording: Value = serde_json::from_slice(&replies)?;
+                    chance.change_replies(&mut recording);
+                    text = recording.to_string();
+                }
+                voice.parts("record_part", &text, &json!({}))?;
+            }
             ToAgent::StartWorker | ToAgent::Alive => {}
             ToAgent::Bye => {
                 let frames = if nature == 12 { chance.next() } else { voice.frames };
@@ -374,25 +409,26 @@ struct Bed {
 impl Bed {
     fn new() -> Self {
         let bed = Self { programs: TempDir::new().unwrap(), home: TempDir::new().unwrap() };
+        // The fixtures hold neither the settings of a system nor a subnet.
+        let healthy = fs::read("tests/fixtures/check/healthy.json").unwrap();
+        let system = serde_json::from_slice::<HostReport>(&healthy).unwrap().system;
+        let subnet = subnet();
+        let parts = Parts::all().without(&Parts::from([Part::System]));
         for fixture in FIXTURES {
-            let capture = format!("tests/fixtures/{fixture}/capture.ndjson");
-            let mut all = Command::new(env!("CARGO_BIN_EXE_rdmactl"));
-            let output = all.args(["connections", "--json", "--from", &capture]).output().unwrap();
-            let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
-            let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
-                .args(["devices", "-v", "--json", "--from", &capture])
-                .output()
-                .unwrap();
-            let devices: Value = serde_json::from_slice(&output.stdout).unwrap();
-            let mut report = devices["hosts"][0].clone();
-            if let Some(host) = document["hosts"].get_mut(0).and_then(Value::as_object_mut) {
-                for key in ["consumers", "resources", "netlink"] {
-                    if let Some(part) = host.remove(key) {
-                        report[key] = part;
-                    }
-                }
-            }
-            fs::write(bed.programs.path().join(fixture), report.to_string()).unwrap();
+            let path = format!("tests/fixtures/{fixture}/capture.ndjson");
+            let capture = Capture::read(Path::new(&path)).unwrap();
+            let (host, entries) = capture.hosts.into_iter().next().unwrap();
+            let taken_ns = host.taken_ns;
+            let recorded = Recorded::new(entries.iter().cloned(), taken_ns);
+            let report = host_report(&recorded, &parts, fixture, Via::Agent);
+            let report = HostReport { system: system.clone(), ..report };
+            let mut report = serde_json::to_value(report).unwrap();
+            report["fabrics"] = json!([subnet]);
+            let recording = Recording { taken_ns, left_out: 0, entries };
+            let replies = serde_json::to_string(&recording).unwrap();
+            let programs = bed.programs.path();
+            fs::write(programs.join(fixture), report.to_string()).unwrap();
+            fs::write(programs.join(format!("{fixture}.replies")), replies).unwrap();
         }
         let here = env::current_exe().unwrap();
         let programs = bed.programs.path().display();
@@ -414,7 +450,7 @@ impl Bed {
     fn run(&self, seed: u64) {
         let mut chance = Chance::of(seed);
         let template = COMMANDS[chance.below(COMMANDS.len())];
-        let is_ping = template[0] == "ping";
+        let (is_ping, is_top) = (template[0] == "ping", template[0] == "top");
         let hosts = if is_ping { 6 } else { HOSTS };
         let set = format!("h[1-{hosts}]");
         let mut arguments: Vec<&str> =
@@ -424,11 +460,13 @@ impl Bed {
         }
         let limit = if is_ping { "4s" } else { "2s" };
         arguments.extend(["--timeout", limit, "--no-upload"]);
-        let mut command = rdmactl();
+        arguments.extend(["--launcher", "exec", "way {host} {command}"]);
+        let mut command = if is_top { in_terminal(&arguments) } else { rdmactl() };
+        if !is_top {
+            command.args(&arguments);
+        }
         let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
         command
-            .args(&arguments)
-            .args(["--launcher", "exec", "way {host} {command}"])
             .env("PATH", path)
             .env("RDMACTL_PATH", NOT_INSTALLED)
             .env("RDMACTL_TEST_BASE", (seed * 1_000).to_string())
@@ -436,14 +474,20 @@ impl Bed {
             .env("HOME", self.home.path())
             .env("TMPDIR", self.home.path())
             .current_dir(self.home.path())
-            .stdin(Stdio::null())
+            .stdin(if is_top { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let begin = clock::now();
-        let child = command.spawn().unwrap();
-        let (pid, is_over, peak) = (child.id(), AtomicBool::new(false), AtomicU64::new(0));
+        let mut child = command.spawn().unwrap();
+        let keys = child.stdin.take();
+        let pid = if is_top { process_in_terminal(child.id()) } else { child.id() };
+        let (is_over, peak) = (AtomicBool::new(false), AtomicU64::new(0));
         let said = thread::scope(|scope| {
             scope.spawn(|| watch(pid, &is_over, &peak, begin));
+            if let Some(keys) = keys {
+                let is_over = &is_over;
+                scope.spawn(move || press(keys, is_over));
+            }
             let said = Said::of(child);
             is_over.store(true, Ordering::Relaxed);
             said
@@ -456,7 +500,17 @@ impl Bed {
         assert!(begin.elapsed() < MAX_TIME, "{place}: took {:?}", begin.elapsed());
         assert!(matches!(said.code, Some(0..=3)), "{place}: {:?}\n{}", said.code, said.stderr);
         assert!(peak < MAX_MEMORY, "{place}: used {peak} KiB");
-        for (stream, text) in [("stdout", &said.stdout), ("stderr", &said.stderr)] {
+        self.check(&said, &arguments, &place);
+    }
+
+    /// Checks the output of a command and the files of its user.
+    fn check(&self, said: &Said, arguments: &[&str], place: &str) {
+        let mut stdout = said.stdout.clone();
+        if arguments[0] == "top" {
+            // The sequences of `top` itself: it moves the cursor and sets colors and modes.
+            stdout = stdout.replace("\u{1b}[", "").replace('\r', "");
+        }
+        for (stream, text) in [("stdout", &stdout), ("stderr", &said.stderr)] {
             let acts = text.chars().find(|letter| acts_on_a_terminal(*letter));
             assert_eq!(acts, None, "{place}: {stream}\n{text}");
             let voice = text.lines().find(|line| {
@@ -470,8 +524,64 @@ impl Bed {
             let json: Value = serde_json::from_str(&said.stdout).unwrap();
             assert!(!has_foreign_fix(&json), "{place}: {json}");
         }
+        let is_page = arguments.contains(&"html") || arguments.contains(&"svg");
+        assert!(!is_page || !said.stdout.contains("<script"), "{place}: {}", said.stdout);
         let left: Vec<_> = fs::read_dir(self.home.path()).unwrap().flatten().collect();
         assert!(left.is_empty(), "{place}: left {left:?}");
+    }
+}
+
+/// A subnet, with tables that ibnetdiscover does not list.
+fn subnet() -> Value {
+    let text = fs::read_to_string("fuzz/recordings/tree.ibnetdiscover").unwrap();
+    let fabric = import_fabric("tree", &text).unwrap().unwrap();
+    let mut fabric = serde_json::to_value(fabric).unwrap();
+    for node in fabric["nodes"].as_array_mut().unwrap() {
+        if node["kind"] == "switch" {
+            node["forwarding"] = json!("ff010203040102030401");
+        }
+        let manager = json!({ "guid": node["guid"], "priority": 1, "state": 3, "activity": 7 });
+        for port in node["ports"].as_array_mut().unwrap() {
+            port["p_keys"] = json!([65_535, 32_769]);
+            port["subnet_manager"] = manager.clone();
+        }
+    }
+    fabric
+}
+
+/// Returns the command that runs rdmactl in a pseudo-terminal: script(1) passes keys and output.
+fn in_terminal(arguments: &[&str]) -> Command {
+    let words = [&[env!("CARGO_BIN_EXE_rdmactl")][..], arguments].concat();
+    let line = format!("exec {}", shlex::try_join(words).unwrap());
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("LC_ALL", "C.UTF-8");
+    command.env("TERM", "xterm-256color").env("COLUMNS", "200").env("LINES", "60");
+    command
+}
+
+/// Returns the process that script(1) runs.
+fn process_in_terminal(script: u32) -> u32 {
+    let children = format!("/proc/{script}/task/{script}/children");
+    let deadline = Deadline::after(MAX_TIME);
+    loop {
+        let text = fs::read_to_string(&children).unwrap_or_default();
+        if let Some(child) = text.split_whitespace().next() {
+            return child.parse().unwrap();
+        }
+        assert!(!deadline.is_over(), "script runs nothing: {children}");
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Presses the keys of some views, then q until `top` has ended.
+fn press(mut keys: ChildStdin, is_over: &AtomicBool) {
+    for key in ["2", "i", "3", "5", "\r", "6", "1"] {
+        thread::park_timeout(Duration::from_millis(300));
+        let _ = keys.write_all(key.as_bytes());
+    }
+    while !is_over.load(Ordering::Relaxed) {
+        let _ = keys.write_all(b"q");
+        thread::park_timeout(Duration::from_millis(100));
     }
 }
 

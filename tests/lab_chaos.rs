@@ -1,9 +1,13 @@
 //! One to three faults at a time, chosen at random, on random nodes, under a random command: what rdmactl says must
 //! be explained by the faults.
 //!
-//! `cargo test --test lab_chaos`, with `RDMACTL_NODE_BINARY`. `RDMACTL_CHAOS_SEEDS=200` sets the number of seeds (20),
-//! `RDMACTL_CHAOS_SEED=7` repeats one. The oracle is the table [`FAULTS`]: which verdicts and warnings a fault may
-//! cause at its node. A host without a fault must have none.
+//! `cargo test --test lab_chaos`, with `RDMACTL_NODE_BINARY`. `RDMACTL_CHAOS_SEEDS=200` sets the
+//! number of seeds (20), `RDMACTL_CHAOS_SEED=7` repeats one. The oracle is the table [`FAULTS`]:
+//! which verdicts, warnings and findings a fault may cause at its node. A host without a fault
+//! must have none. A command that hangs is killed, and its seed fails.
+//!
+//! `top` samples until a key ends it, so it has no `--count`. It runs in a pseudo-terminal,
+//! records its samples, and ends with q. The oracle reads the recording.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
 #![expect(clippy::print_stderr, reason = "the log of a long run")]
@@ -11,12 +15,21 @@
 
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[path = "top/terminal.rs"]
+mod terminal;
+#[path = "lab/top.rs"]
+mod top;
 
-use std::collections::BTreeSet;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Child;
+use std::time::Duration;
 
-use cluster::{Cluster, roce};
-use serde_json::Value;
+use cluster::{Answer, Cluster, roce};
+use rdmactl::capture::TopRecording;
+use rdmactl::fleet::Watchdog;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
 
 const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 const SET: &str = "n[1-4]";
@@ -28,6 +41,10 @@ enum Inject {
     Lab(&'static str, Option<&'static str>),
     /// Shell commands that root runs on the node.
     Shell { start: &'static str, stop: &'static str },
+    /// One more host in the set; `NODE` stands for the node.
+    Host(&'static str),
+    /// The fault is on the machine of the operator, and no host may have a finding.
+    Operator,
 }
 
 /// Who logs in.
@@ -40,6 +57,7 @@ enum Login {
 }
 
 /// A fault, and what rdmactl may say of its node.
+#[derive(Clone, Copy)]
 struct Fault {
     name: &'static str,
     inject: Inject,
@@ -48,6 +66,8 @@ struct Fault {
     verdicts: &'static [&'static str],
     /// Codes of warnings.
     warnings: &'static [&'static str],
+    /// Ids of findings of `check`, of the severity warn or fail.
+    checks: &'static [&'static str],
     /// Whether a listing may lack the host or a part of it.
     hides: bool,
 }
@@ -58,6 +78,7 @@ const ALIVE: Fault = Fault {
     login: Login::Any,
     verdicts: &[],
     warnings: &[],
+    checks: &[],
     hides: false,
 };
 
@@ -69,11 +90,16 @@ const fn shell(name: &'static str, start: &'static str, stop: &'static str) -> F
     Fault { name, inject: Inject::Shell { start, stop }, ..ALIVE }
 }
 
+/// A fault that may keep the agent from its report.
+const fn silent(verdicts: &'static [&'static str], fault: Fault) -> Fault {
+    Fault { verdicts, checks: &["host.silent"], hides: true, ..fault }
+}
+
 /// A line at the beginning of the login file of `user`.
 const fn bashrc(name: &'static str, start: &'static str) -> Fault {
     const UNDO: &str = "cd /home/user; test ! -e .bashrc.kept || mv .bashrc.kept .bashrc";
-    let fault = shell(name, start, UNDO);
-    Fault { login: Login::User, verdicts: UNREACHED, hides: true, ..fault }
+    let fault = Fault { login: Login::User, ..shell(name, start, UNDO) };
+    silent(UNREACHED, fault)
 }
 
 const UNREACHED: &[&str] = &["peer.unreached"];
@@ -88,7 +114,18 @@ const LOST: &[&str] = &[
     "driver.stuck",
 ];
 const LOSSY: &[&str] = &["path.lossy"];
+const MTU: &[&str] = &["mtu.differs"];
+const DUPLICATE: &[&str] = &["address.duplicate"];
+const MEMLOCK: &[&str] = &["limit.locked_memory", "limit.differs"];
 const DROPPED: &[&str] = &["peer.unreached", "peer.dead", "peer.hung", "peer.connection_lost"];
+
+/// Names of faults that change the command.
+const STOPPED: &str = "operator-stopped";
+const UNWRITABLE: &str = "save-unwritable";
+const FULL: &str = "full-memory-disks";
+
+/// A file in a directory that does not exist.
+const UNWRITABLE_FILE: &str = "/nonexistent/chaos.json";
 
 const NETEM_OFF: &str = "tc qdisc del dev eth1 root 2>/dev/null; true";
 
@@ -103,11 +140,16 @@ static FAULTS: &[Fault] = &[
         warnings: LOSSY,
         ..lab("drop-large", None)
     },
-    Fault { warnings: &["mtu.differs"], ..lab("mtu-small", None) },
-    Fault { warnings: &["mtu.differs"], ..lab("mtu-small", Some("700")) },
-    Fault { verdicts: &["local.link_down", "local.no_port"], ..lab("link-down", None) },
+    Fault { warnings: MTU, checks: MTU, ..lab("mtu-small", None) },
+    Fault { warnings: MTU, checks: MTU, ..lab("mtu-small", Some("700")) },
+    Fault {
+        verdicts: &["local.link_down", "local.no_port"],
+        checks: &["port.disabled"],
+        ..lab("link-down", None)
+    },
     Fault {
         verdicts: &["gid.family", "l2.no_neighbour"],
+        checks: &["gid.none_usable"],
         // TCP of the host leaves through the interface of another network, and RDMA passes with
         // link-local GIDs.
         warnings: &["tcp.local_error"],
@@ -120,24 +162,65 @@ static FAULTS: &[Fault] = &[
     lab("delay", Some("100ms")),
     Fault { verdicts: &["peer.hung", "peer.dead"], ..lab("worker-stop", None) },
     Fault { verdicts: &["peer.dead"], ..lab("worker-kill", None) },
-    Fault { verdicts: &["peer.hung"], hides: true, ..lab("supervisor-stop", None) },
-    Fault { verdicts: &["peer.dead"], hides: true, ..lab("supervisor-kill", None) },
-    Fault { verdicts: DROPPED, hides: true, ..lab("freeze", None) },
-    Fault { verdicts: DROPPED, hides: true, ..lab("power-off", None) },
-    Fault { login: Login::User, verdicts: &["local.memlock"], ..lab("memlock", Some("16")) },
-    Fault { login: Login::User, verdicts: &["local.memlock"], ..lab("memlock", Some("0")) },
+    silent(&["peer.hung"], lab("supervisor-stop", None)),
+    silent(&["peer.dead"], lab("supervisor-kill", None)),
+    silent(DROPPED, lab("freeze", None)),
+    silent(DROPPED, lab("power-off", None)),
+    Fault {
+        login: Login::User,
+        verdicts: &["local.memlock"],
+        checks: MEMLOCK,
+        ..lab("memlock", Some("16"))
+    },
+    Fault {
+        login: Login::User,
+        verdicts: &["local.memlock"],
+        checks: MEMLOCK,
+        ..lab("memlock", Some("0"))
+    },
     Fault {
         login: Login::User,
         verdicts: &["local.permission"],
+        checks: &["device.file_denied"],
         hides: true,
         ..lab("uverbs-denied", None)
     },
-    Fault { verdicts: &["local.permission"], hides: true, ..lab("uverbs-missing", None) },
-    Fault { verdicts: &["local.library"], hides: true, ..lab("no-verbs", None) },
-    Fault { verdicts: &["local.no_port"], ..lab("no-device", None) },
-    Fault { verdicts: &["local.no_port"], hides: true, ..lab("no-module", None) },
-    Fault { verdicts: UNREACHED, hides: true, ..lab("ssh-wrong-hostkey", None) },
-    Fault { verdicts: UNREACHED, hides: true, ..lab("sshd-silent", None) },
+    Fault {
+        verdicts: &["local.permission"],
+        checks: &["device.file_missing"],
+        hides: true,
+        ..lab("uverbs-missing", None)
+    },
+    Fault {
+        verdicts: &["local.library"],
+        checks: &["device.no_provider"],
+        hides: true,
+        ..lab("no-verbs", None)
+    },
+    Fault { verdicts: &["local.no_port"], checks: &["host.no_device"], ..lab("no-device", None) },
+    Fault {
+        verdicts: &["local.no_port"],
+        checks: &["host.no_device"],
+        hides: true,
+        ..lab("no-module", None)
+    },
+    silent(UNREACHED, lab("ssh-wrong-hostkey", None)),
+    silent(UNREACHED, lab("ssh-refuse-user", None)),
+    silent(UNREACHED, lab("sshd-silent", None)),
+    // The node has nothing but one more name. The counters of its port include the packets of
+    // both names.
+    Fault {
+        name: "host-twice",
+        inject: Inject::Host("root@NODE"),
+        warnings: &["host.twice", "loss.not_counted"],
+        ..ALIVE
+    },
+    silent(
+        UNREACHED,
+        Fault { name: "unresolved", inject: Inject::Host("no-NODE.invalid"), ..ALIVE },
+    ),
+    Fault { name: STOPPED, inject: Inject::Operator, ..ALIVE },
+    Fault { name: UNWRITABLE, inject: Inject::Operator, ..ALIVE },
     Fault {
         verdicts: LOST,
         warnings: LOSSY,
@@ -156,6 +239,18 @@ static FAULTS: &[Fault] = &[
         )
     },
     Fault {
+        verdicts: LOST,
+        warnings: LOSSY,
+        ..shell(
+            "queue-of-others",
+            ". /etc/rdmalab.conf; tc qdisc add dev eth1 root tbf rate 1mbit burst 10k limit 30k; \
+             TO=10.10.1.$((NUMBER % 4 + 1)) perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 17); \
+             $to = sockaddr_in(9, inet_aton($ENV{TO})); while (1) { send(S, q(x) x 1400, 0, $to); \
+             select(undef, undef, undef, 0.011) }' queue-filler >/dev/null 2>&1 </dev/null & true",
+            "pkill -f 'queue-fille[r]'; tc qdisc del dev eth1 root 2>/dev/null; true",
+        )
+    },
+    Fault {
         warnings: &["tcp.blocked"],
         ..shell(
             "tcp-dropped",
@@ -165,7 +260,8 @@ static FAULTS: &[Fault] = &[
         )
     },
     Fault {
-        warnings: &["address.duplicate"],
+        warnings: DUPLICATE,
+        checks: DUPLICATE,
         ..shell(
             "address-of-another",
             ". /etc/rdmalab.conf; ip addr add 10.10.1.$((NUMBER % 4 + 1))/24 dev eth1",
@@ -174,6 +270,19 @@ static FAULTS: &[Fault] = &[
     },
     Fault {
         verdicts: &["local.device_gone", "local.no_port", "gid.index"],
+        checks: &["host.no_device", "gid.none_usable"],
+        hides: true,
+        ..shell(
+            "device-returns",
+            "setsid sh -c 'sleep 6; rdma link delete rxe0; sleep 3; rdma link add rxe0 type rxe netdev eth1' \
+             >/dev/null 2>&1 </dev/null & true",
+            "while pgrep -f 'rdma link ad[d]' >/dev/null; do sleep 0.2; done; \
+             /usr/lib/rdmalab/devices add && /usr/lib/rdmalab/devices wait",
+        )
+    },
+    Fault {
+        verdicts: &["local.device_gone", "local.no_port", "gid.index"],
+        checks: &["host.no_device"],
         hides: true,
         ..shell(
             "device-removed",
@@ -234,10 +343,12 @@ static FAULTS: &[Fault] = &[
             "ip link set eth1 arp on",
         )
     },
+    // Without rdmactl on the node, the upload meets the full disks.
     shell(
-        "full-memory-disks",
-        "dd if=/dev/zero of=/dev/shm/fill bs=1M 2>/dev/null; dd if=/dev/zero of=/tmp/fill bs=1M count=64 2>/dev/null; true",
-        "rm -f /dev/shm/fill /tmp/fill",
+        FULL,
+        "dd if=/dev/zero of=/dev/shm/fill bs=1M 2>/dev/null; dd if=/dev/zero of=/tmp/fill bs=1M count=64 2>/dev/null; \
+         mv /usr/local/bin/rdmactl /run/hidden",
+        "rm -f /dev/shm/fill /tmp/fill; test ! -e /run/hidden || mv /run/hidden /usr/local/bin/rdmactl",
     ),
     shell(
         "no-program",
@@ -250,24 +361,22 @@ static FAULTS: &[Fault] = &[
         "pkill -f 'while :; do :; done'; true",
     ),
     shell("clock-set-back", "date -s '1 day ago' >/dev/null", "date -s 'tomorrow' >/dev/null"),
-    Fault {
-        verdicts: DROPPED,
-        hides: true,
-        ..shell(
+    silent(
+        DROPPED,
+        shell(
             "sessions-killed",
             "(sleep 4; pkill -KILL -f 'sshd.*notty') >/dev/null 2>&1 </dev/null & true",
             "true",
-        )
-    },
-    Fault {
-        verdicts: &["peer.unreached", "peer.hung"],
-        hides: true,
-        ..shell(
+        ),
+    ),
+    silent(
+        &["peer.unreached", "peer.hung"],
+        shell(
             "program-is-a-script",
             "mv /usr/local/bin/rdmactl /run/hidden; printf '#!/bin/sh\\nsleep 500\\n' > /usr/local/bin/rdmactl; chmod +x /usr/local/bin/rdmactl",
             "test ! -e /run/hidden || mv /run/hidden /usr/local/bin/rdmactl",
-        )
-    },
+        ),
+    ),
     bashrc(
         "login-sleeps",
         "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'sleep 1000' > .bashrc",
@@ -281,7 +390,7 @@ static FAULTS: &[Fault] = &[
         "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'exit 0' > .bashrc",
     ),
     Fault {
-        verdicts: &["peer.unreached", "peer.agent_failed", "local.resources", "local.permission"],
+        verdicts: &["peer.unreached", "peer.agent_failed", "local.resources"],
         ..bashrc(
             "few-files",
             "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'ulimit -n 8' > .bashrc",
@@ -294,21 +403,31 @@ static FAULTS: &[Fault] = &[
             "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'ulimit -u 3' > .bashrc",
         )
     },
+    // The main thread of the agent, or the login shell, has no room for its stack.
     Fault {
-        login: Login::User,
-        verdicts: UNREACHED,
-        hides: true,
-        ..shell(
-            "forced-command",
-            "cd /home/user/.ssh; cp -p authorized_keys kept; sed -i 's/^/command=\"cat\" /' authorized_keys",
-            "cd /home/user/.ssh; test ! -e kept || mv kept authorized_keys",
+        verdicts: &["peer.unreached", "peer.agent_failed"],
+        ..bashrc(
+            "small-stack",
+            "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'ulimit -s 64' > .bashrc",
         )
     },
     Fault {
         login: Login::User,
-        verdicts: UNREACHED,
-        hides: true,
-        ..shell("shell-is-false", "usermod -s /bin/false user", "usermod -s /bin/bash user")
+        ..silent(
+            UNREACHED,
+            shell(
+                "forced-command",
+                "cd /home/user/.ssh; cp -p authorized_keys kept; sed -i 's/^/command=\"cat\" /' authorized_keys",
+                "cd /home/user/.ssh; test ! -e kept || mv kept authorized_keys",
+            ),
+        )
+    },
+    Fault {
+        login: Login::User,
+        ..silent(
+            UNREACHED,
+            shell("shell-is-false", "usermod -s /bin/false user", "usermod -s /bin/bash user"),
+        )
     },
 ];
 
@@ -323,6 +442,8 @@ const COMMANDS: &[&[&str]] = &[
     &["counters"],
     &["connections"],
     &["resources"],
+    &["check", "--severity", "warn"],
+    &["top", "--every", "5s"],
 ];
 
 /// The generator `SplitMix64`.
@@ -361,11 +482,29 @@ impl Scenario {
         Self { seed, faults, command: COMMANDS[random.below(COMMANDS.len())] }
     }
 
-    fn of_node(&self, node: usize) -> Option<&'static Fault> {
-        self.faults.iter().find(|(at, _)| *at == node).map(|(_, fault)| *fault)
+    /// Returns the fault that explains a report about a host, by the name of the host in the set.
+    fn of_host(&self, name: &str) -> Option<&'static Fault> {
+        let is_of_host = |(node, fault): &&(usize, &'static Fault)| match fault.inject {
+            Inject::Host(_) => {
+                let added = added_host(*node, fault).unwrap_or_default();
+                added == name || node_of(&added) == name
+            }
+            Inject::Operator => false,
+            Inject::Lab(..) | Inject::Shell { .. } => NODES[*node] == name,
+        };
+        self.faults.iter().find(is_of_host).map(|(_, fault)| *fault)
     }
 
-    /// What may be said of a node: the fault there, or that of the node whose address it took or lost.
+    fn has(&self, name: &str) -> bool {
+        self.faults.iter().any(|(_, fault)| fault.name == name)
+    }
+
+    /// True if rdmactl must refuse the command before it asks a host. `top` has no --save.
+    fn is_refused(&self) -> bool {
+        self.has(UNWRITABLE) && self.command[0] != "top"
+    }
+
+    /// Returns the seed, the command and the faults with their nodes.
     fn told(&self) -> String {
         let faults = self.faults.iter().map(|(node, fault)| {
             let value = match fault.inject {
@@ -383,39 +522,41 @@ impl Scenario {
         self.faults.iter().any(|(_, fault)| fault.login == Login::User)
     }
 
-    fn run(&self, lab: &Cluster) -> Vec<String> {
-        for (node, fault) in &self.faults {
-            inject(lab, NODES[*node], fault);
+    fn arguments(&self) -> Vec<String> {
+        let added = self.faults.iter().filter_map(|(node, fault)| added_host(*node, fault));
+        let hosts: Vec<String> = [SET.to_owned()].into_iter().chain(added).collect();
+        let set = hosts.join(",");
+        let mut words: Vec<&str> = self.command.to_vec();
+        if self.command[0] != "ping" {
+            words.push("-H");
         }
         let login = if self.logs_in_as_user() { "user" } else { "root" };
-        let mut arguments = self.command.to_vec();
-        if arguments[0] == "ping" {
-            arguments.push(SET);
-        } else {
-            arguments.extend(["-H", SET]);
+        words.extend([set.as_str(), "-l", login]);
+        if self.has(FULL) {
+            words.push("--upload");
         }
-        arguments.extend(["-l", login]);
-        let answer = catch_unwind(AssertUnwindSafe(|| lab.rdmactl(&arguments)));
-        for (node, fault) in self.faults.iter().rev() {
-            undo(lab, NODES[*node], fault);
+        if self.is_refused() {
+            words.extend(["--save", UNWRITABLE_FILE]);
+        }
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    fn run(&self) -> Vec<String> {
+        let lab = roce();
+        for (node, fault) in &self.faults {
+            inject(&lab, NODES[*node], fault);
         }
         let mut wrong = Vec::new();
-        match &answer {
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map_or("no JSON", String::as_str);
-                wrong.push(format!(
-                    "no answer: {}",
-                    text.lines().take(12).collect::<Vec<_>>().join(" | ")
-                ));
-            }
-            Ok(answer) if self.command[0] == "ping" => self.check_ping(&answer.json, &mut wrong),
-            Ok(answer) => self.check_listing(&answer.json, &mut wrong),
+        let judged = catch_unwind(AssertUnwindSafe(|| self.judge(&lab, &mut wrong)));
+        for (node, fault) in self.faults.iter().rev() {
+            undo(&lab, NODES[*node], fault);
+        }
+        if let Err(panic) = judged {
+            wrong.push(format!("no answer: {}", message(&*panic)));
         }
         for node in NODES {
             if let Err(left) = catch_unwind(AssertUnwindSafe(|| lab.assert_nothing_left(node))) {
-                wrong.push(
-                    left.downcast_ref::<String>().map_or("something is left".into(), Clone::clone),
-                );
+                wrong.push(message(&*left));
             }
             let files =
                 lab.on(node, "find / -xdev /dev/shm /run /tmp -name '.rdmactl-*' 2>/dev/null");
@@ -426,63 +567,141 @@ impl Scenario {
         wrong
     }
 
-    /// Every finding and failed pair is explained by the fault of its node, and so is every warning.
-    fn check_ping(&self, report: &Value, wrong: &mut Vec<String>) {
-        let codes = |node: usize| self.of_node(node).map_or(&[][..], |fault| fault.verdicts);
-        let index = |value: &Value| value.as_u64().and_then(|at| usize::try_from(at).ok());
-        let list = |name: &str| report[name].as_array().cloned().unwrap_or_default();
-        for pair in list("pairs") {
-            let code = pair["verdict"]["code"].as_str().unwrap_or("?").to_owned();
-            let ends: Vec<usize> =
-                ["source", "target"].iter().filter_map(|end| index(&pair[*end])).collect();
-            // Faults at both ends can take the evidence that names the cause.
-            let is_between_faults =
-                code == "rc.no_ack" && ends.iter().all(|end| self.of_node(*end).is_some());
-            let is_allowed = ends.iter().any(|end| codes(*end).contains(&code.as_str()));
-            if code != "ok" && !is_allowed && !is_between_faults {
-                let names: Vec<&str> = ends.iter().map(|end| NODES[*end]).collect();
-                wrong.push(format!(
-                    "{}: {code}: {}",
-                    names.join(" -> "),
-                    pair["verdict"]["detail"]
-                ));
+    /// Runs the command, and adds what the faults do not explain.
+    fn judge(&self, lab: &Cluster, wrong: &mut Vec<String>) {
+        let arguments = self.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        if self.command[0] == "top" {
+            return self.check_listing(&self.recorded(lab, &arguments), wrong);
+        }
+        let run = lab.start_with_limit(&arguments);
+        if self.is_refused() {
+            return check_refusal(run, wrong);
+        }
+        if self.has(STOPPED) {
+            // The agents run by then.
+            wait(Duration::from_secs(5));
+            let group = Pid::from_child(&run);
+            // A run that has ended is not stopped.
+            let _ = kill_process_group(group, Signal::STOP);
+            wait(STOP);
+            let _ = kill_process_group(group, Signal::CONT);
+        }
+        let report = Answer::of(&arguments, run).json;
+        match self.command[0] {
+            "ping" => self.check_ping(&report, wrong),
+            "check" => self.check_findings(&report, wrong),
+            _ => self.check_listing(&report, wrong),
+        }
+    }
+
+    /// Runs `top`, which records some samples. Returns each host as it responded last, in the
+    /// form of a listing.
+    fn recorded(&self, lab: &Cluster, arguments: &[&str]) -> Value {
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut terminal = top::start(lab, folder.path(), arguments);
+        top::await_hosts(&terminal);
+        terminal.press("w");
+        terminal.await_frame("REC");
+        if self.has(STOPPED) {
+            terminal.signal(Signal::STOP);
+            wait(STOP);
+            terminal.signal(Signal::CONT);
+        }
+        wait(Duration::from_secs(12));
+        terminal.press("w");
+        terminal.await_frame("saved ");
+        terminal.press("q");
+        let code = terminal.await_end().exit_code();
+        assert_eq!(code, 0, "top: {}", terminal.restored());
+        let mut files = std::fs::read_dir(folder.path()).expect("a directory").flatten();
+        let file = files.next().expect("a recording").path();
+        let mut recording = TopRecording::open(&file).expect("a recording");
+        let mut hosts: Vec<Value> = Vec::new();
+        for place in 0..recording.count() {
+            for (index, sample) in recording.at(place).expect("a sample").iter().enumerate() {
+                let host = json!({
+                    "host": sample.report.host,
+                    "problems": sample.report.problems,
+                    "failure": sample.failure,
+                });
+                match hosts.get_mut(index) {
+                    None => hosts.push(host),
+                    Some(known) if sample.failure.is_none() => *known = host,
+                    Some(_) => {}
+                }
             }
         }
-        for finding in list("findings") {
-            let code = finding["code"].as_str().unwrap_or("?").to_owned();
-            if let Some(host) = index(&finding["host"])
-                && !codes(host).contains(&code.as_str())
-            {
-                wrong.push(format!("{} is accused of {code}: {}", NODES[host], finding["detail"]));
+        json!({ "hosts": hosts })
+    }
+
+    /// Every finding and failed pair is explained by the fault of its node, and so is every warning.
+    fn check_ping(&self, report: &Value, wrong: &mut Vec<String>) {
+        let name = |host: &Value| {
+            let index = host.as_u64().and_then(|at| usize::try_from(at).ok());
+            index.and_then(|at| report["hosts"][at]["name"].as_str()).unwrap_or("?")
+        };
+        let verdicts = |host: &str| self.of_host(host).map_or(&[][..], |fault| fault.verdicts);
+        let list = |key: &str| report[key].as_array().into_iter().flatten();
+        for pair in list("pairs") {
+            let code = pair["verdict"]["code"].as_str().unwrap_or("?");
+            let ends = [&pair["source"], &pair["target"]].map(name);
+            if !self.explains_pair(code, ends) {
+                let detail = &pair["verdict"]["detail"];
+                wrong.push(format!("{}: {code}: {detail}", ends.join(" -> ")));
+            }
+        }
+        for finding in list("findings").filter(|finding| !finding["host"].is_null()) {
+            let (host, code) = (name(&finding["host"]), finding["code"].as_str().unwrap_or("?"));
+            if !verdicts(host).contains(&code) {
+                wrong.push(format!("{host} is accused of {code}: {}", finding["detail"]));
             }
         }
         for warning in list("warnings") {
-            let code = warning["code"].as_str().unwrap_or("?").to_owned();
-            let hosts: BTreeSet<usize> =
-                warning["hosts"].as_array().into_iter().flatten().filter_map(index).collect();
-            let is_allowed = |host: &usize| {
-                self.of_node(*host).is_some_and(|fault| fault.warnings.contains(&code.as_str()))
+            let code = warning["code"].as_str().unwrap_or("?");
+            let hosts: Vec<&str> =
+                warning["hosts"].as_array().into_iter().flatten().map(name).collect();
+            let is_allowed = |host: &&str| {
+                self.of_host(host).is_some_and(|fault| fault.warnings.contains(&code))
             };
             if !hosts.iter().any(is_allowed) {
                 wrong.push(format!("warning {code} of {hosts:?}: {}", warning["detail"]));
             }
         }
-        if !list("left_behind").is_empty() {
+        if list("left_behind").next().is_some() {
             wrong.push(format!("left behind: {}", report["left_behind"]));
         }
+    }
+
+    /// True if the faults explain the verdict of a pair. A node is not tested with itself.
+    fn explains_pair(&self, code: &str, ends: [&str; 2]) -> bool {
+        if node_of(ends[0]) == node_of(ends[1]) {
+            return code == "not_tested";
+        }
+        let faults = ends.map(|end| self.of_host(end));
+        // Faults at both ends can take the evidence that names the cause.
+        let is_between_faults = code == "rc.no_ack" && faults.iter().all(Option::is_some);
+        // Pairs that the stopped operator interrupted.
+        let is_interrupted = code == "not_tested" && self.has(STOPPED);
+        code == "ok"
+            || is_between_faults
+            || is_interrupted
+            || faults.iter().flatten().any(|fault| fault.verdicts.contains(&code))
     }
 
     /// A host without a fault is read completely, up to what the kernel hides from `user`: the
     /// open files of other users (proc(5), `/proc/PID/fd`). A host without rdmactl says so.
     fn check_listing(&self, report: &Value, wrong: &mut Vec<String>) {
-        for (node, host) in report["hosts"].as_array().into_iter().flatten().enumerate() {
-            if self.of_node(node).is_some_and(|fault| fault.hides) {
+        for host in report["hosts"].as_array().into_iter().flatten() {
+            let name = host["host"].as_str().unwrap_or("?");
+            let fault = self.of_host(name);
+            if fault.is_some_and(|fault| fault.hides) {
                 continue;
             }
             if !host["failure"].is_null() {
-                wrong.push(format!("{} has a failure: {}", NODES[node], host["failure"]));
+                wrong.push(format!("{name} has a failure: {}", host["failure"]));
             }
-            let has_no_program = self.of_node(node).is_some_and(|one| one.name == "no-program");
+            let has_no_program = fault.is_some_and(|one| one.name == "no-program");
             let is_explained = |problem: &Value| {
                 let is_of_program = problem["detail"]
                     .as_str()
@@ -494,9 +713,67 @@ impl Scenario {
             };
             let problems = host["problems"].as_array();
             if !problems.into_iter().flatten().all(is_explained) {
-                wrong.push(format!("{} has problems: {}", NODES[node], host["problems"]));
+                wrong.push(format!("{name} has problems: {}", host["problems"]));
             }
         }
+    }
+
+    /// Every finding of `check` is explained by the faults of its hosts. A finding that compares
+    /// hosts also names hosts without a fault.
+    fn check_findings(&self, report: &Value, wrong: &mut Vec<String>) {
+        for finding in report["findings"].as_array().into_iter().flatten() {
+            let id = finding["id"].as_str().unwrap_or("?");
+            let is_explained =
+                |host: &str| self.of_host(host).is_some_and(|fault| fault.checks.contains(&id));
+            let mut hosts =
+                finding["hosts"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let is_right = match id {
+                // The nodes have three kernels.
+                "kernel.differs" => true,
+                "address.duplicate" | "mtu.differs" => hosts.any(is_explained),
+                _ => hosts.all(is_explained),
+            };
+            if !is_right {
+                wrong.push(format!("{id} of {}: {}", finding["hosts"], finding["what"]));
+            }
+        }
+    }
+}
+
+/// Time for which the operator is stopped: longer than the lease of a worker.
+const STOP: Duration = Duration::from_secs(4);
+
+fn wait(time: Duration) {
+    assert!(!Watchdog::start().expect("a thread").wait_cancelled(time));
+}
+
+/// Returns the first lines of the message of a panic.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no message").lines().take(12).collect::<Vec<_>>().join(" | ")
+}
+
+/// Returns the name of the host that a fault adds to the set.
+fn added_host(node: usize, fault: &Fault) -> Option<String> {
+    match fault.inject {
+        Inject::Host(name) => Some(name.replace("NODE", NODES[node])),
+        _ => None,
+    }
+}
+
+/// Returns the name of a host without the user.
+fn node_of(name: &str) -> &str {
+    name.rsplit('@').next().unwrap_or(name)
+}
+
+/// A file that cannot be written is an error before any host is asked.
+fn check_refusal(run: Child, wrong: &mut Vec<String>) {
+    let output = run.wait_with_output().expect("rdmactl ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is_told = stderr.contains(&format!("cannot write {UNWRITABLE_FILE}: "));
+    if output.status.code() != Some(2) || !output.stdout.is_empty() || !is_told {
+        wrong.push(format!("--save: {}: {stderr}", output.status));
     }
 }
 
@@ -507,6 +784,7 @@ fn inject(lab: &Cluster, node: &str, fault: &Fault) {
             lab.lab(&[&["fault", name, node], &value[..]].concat());
         }
         Inject::Shell { start, .. } => drop(lab.on(node, start)),
+        Inject::Host(_) | Inject::Operator => {}
     }
 }
 
@@ -514,6 +792,7 @@ fn undo(lab: &Cluster, node: &str, fault: &Fault) {
     match fault.inject {
         Inject::Lab(name, _) => drop(lab.lab(&["fault", "--undo", name, node])),
         Inject::Shell { stop, .. } => drop(lab.on(node, stop)),
+        Inject::Host(_) | Inject::Operator => {}
     }
 }
 
@@ -526,9 +805,10 @@ fn findings_under_random_faults_match_the_faults() {
     };
     let mut failed = Vec::new();
     for seed in seeds {
-        let lab = roce();
         let scenario = Scenario::of(seed);
-        let wrong = scenario.run(&lab);
+        // A lab that fails costs its seed only.
+        let run = catch_unwind(AssertUnwindSafe(|| scenario.run()));
+        let wrong = run.unwrap_or_else(|panic| vec![message(&*panic)]);
         eprintln!("{} {}", if wrong.is_empty() { "ok  " } else { "FAIL" }, scenario.told());
         if !wrong.is_empty() {
             eprintln!("     {}", wrong.join("\n     "));
@@ -541,11 +821,21 @@ fn findings_under_random_faults_match_the_faults() {
 #[test]
 fn there_are_forty_faults_and_their_codes_exist() {
     use rdmactl::model::ping::{Code, WarningCode};
+    use rdmactl::model::{CHECKS, Severity};
 
     assert!(FAULTS.len() >= 40, "{}", FAULTS.len());
+    for name in [STOPPED, UNWRITABLE, FULL] {
+        assert!(FAULTS.iter().any(|fault| fault.name == name), "{name}");
+    }
     for fault in FAULTS {
         for word in fault.verdicts {
             assert!(Code::ALL.iter().any(|code| code.word() == *word), "{}: {word}", fault.name);
+        }
+        for id in fault.checks {
+            let check = CHECKS.iter().find(|check| check.id == *id);
+            let is_problem =
+                |severity: Severity| matches!(severity, Severity::Warn | Severity::Fail);
+            assert!(check.is_some_and(|one| is_problem(one.severity)), "{}: {id}", fault.name);
         }
         for word in fault.warnings {
             assert!(

@@ -4,9 +4,16 @@
 
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[allow(dead_code, reason = "a module of several test binaries, each of which uses a part")]
+#[path = "top/terminal.rs"]
+mod terminal;
+#[allow(dead_code, reason = "a module of several test binaries, each of which uses a part")]
+#[path = "lab/top.rs"]
+mod top;
 #[path = "lab/worker.rs"]
 mod worker;
 
+use std::io::BufReader;
 use std::time::Duration;
 
 use cluster::{Cluster, Matrix, roce};
@@ -170,24 +177,39 @@ fn a_full_queue_is_no_firewall() {
     }
 }
 
-#[test]
-fn operator_paused_beyond_the_lease_reports_no_failed_pair() {
-    let lab = roce();
+/// Stops the operator of a run while it tests the first pair; returns the report of the run.
+fn ping_with_pause(lab: &Cluster, pause: Duration) -> Value {
     // A second for each pair: the run is not over when it happens.
     let flags = ["ping", "--matrix", "n[1-3]", "--iters", "1000000", "--slot", "2s"];
     let run = lab.start(&flags);
     let pid = Pid::from_child(&run);
     lab.wait_on("n1", "rdma resource show qp | grep -q rdmactl")();
     kill_process(pid, Signal::STOP).expect("the program runs");
-    assert!(!Watchdog::start().expect("a thread").wait_cancelled(Duration::from_secs(5)));
+    assert!(!Watchdog::start().expect("a thread").wait_cancelled(pause));
     kill_process(pid, Signal::CONT).expect("the program is there");
     let output = run.wait_with_output().expect("the program ends");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(report["summary"]["failed"], 0, "{report}");
-    assert_eq!(report["summary"]["ok"], 6, "{report}");
     for node in ["n1", "n2", "n3"] {
         lab.assert_nothing_left(node);
     }
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["summary"]["failed"], 0, "{report}");
+    assert_eq!(report["findings"], json!([]), "{report}");
+    report
+}
+
+#[test]
+fn operator_paused_beyond_the_lease_reports_no_failed_pair() {
+    let report = ping_with_pause(&roce(), Duration::from_secs(5));
+    assert_eq!(report["summary"]["ok"], 6, "{report}");
+}
+
+#[test]
+fn operator_paused_beyond_the_lease_of_the_agents_tests_no_more_pairs() {
+    let report = ping_with_pause(&roce(), Duration::from_secs(90));
+    assert_ne!(report["summary"]["not_tested"], 0, "{report}");
+    let pairs = report["pairs"].as_array().expect("a list");
+    let of = |code: &str| pairs.iter().filter(|pair| pair["verdict"]["code"] == code).count();
+    assert_eq!(of("ok") + of("not_tested"), 6, "{report}");
 }
 
 #[test]
@@ -241,7 +263,7 @@ fn fault_during_a_run_is_one_finding_of_its_host() {
 }
 
 #[test]
-fn a_full_table_of_neighbours_is_told_with_its_limit() {
+fn a_full_neighbor_table_is_reported_with_its_limit() {
     let lab = roce();
     let limit = |limits: [u32; 3]| {
         let set = |(number, limit): (usize, &u32)| {
@@ -324,7 +346,7 @@ fn nothing_stays_of_a_run_that_is_ended_in_its_middle() {
 }
 
 #[test]
-fn a_worker_that_stops_or_dies_in_the_middle_of_a_run_is_told_as_that() {
+fn a_worker_that_stops_or_dies_during_a_run_has_its_own_verdict() {
     let lab = roce();
     for (fault, code) in [("worker-stop", "peer.hung"), ("worker-kill", "peer.dead")] {
         lab.lab(&["fault", fault, "n2", "--value", "3000"]);
@@ -337,9 +359,10 @@ fn a_worker_that_stops_or_dies_in_the_middle_of_a_run_is_told_as_that() {
 }
 
 #[test]
-fn a_device_that_is_removed_in_the_middle_of_a_run_is_told_as_that() {
+fn a_device_that_is_removed_during_a_run_has_its_own_verdict() {
     let lab = roce();
-    for again in ["", "; rdma link add rxe0 type rxe netdev eth1"] {
+    let add = "rdma link add rxe0 type rxe netdev eth1";
+    for again in [String::new(), format!("; {add}"), format!("; sleep 3; {add}")] {
         let removal = format!(
             "until rdma resource show qp | grep -q 'type RC'; do sleep 0.2; done; sleep 1; \
              rdma link delete rxe0{again}"
@@ -351,6 +374,62 @@ fn a_device_that_is_removed_in_the_middle_of_a_run_is_told_as_that() {
         matrix.assert_from_some_point_on("n2", "local.device_gone");
         assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
         lab.lab(&["reset"]);
+    }
+}
+
+#[test]
+fn a_watched_device_is_gone_until_it_is_back() {
+    let lab = roce();
+    let watch = ["devices", "-H", "n[1-2]", "--watch=1s", "--count", "30"];
+    let mut run = lab.start_with_limit(&watch);
+    let stdout = BufReader::new(run.stdout.take().expect("it is piped"));
+    let samples = serde_json::Deserializer::from_reader(stdout).into_iter::<Value>();
+    let (mut was_gone, mut is_back) = (false, false);
+    for (number, sample) in samples.enumerate() {
+        let sample = sample.expect("JSON");
+        let is_gone = |host: usize| sample["hosts"][host]["devices"][0]["gone_since_ns"].is_u64();
+        assert!(!is_gone(0), "{sample}");
+        if number == 0 {
+            lab.on("n2", "rdma link delete rxe0");
+        }
+        if is_gone(1) && !was_gone {
+            was_gone = true;
+            lab.on("n2", "sleep 3; rdma link add rxe0 type rxe netdev eth1");
+        }
+        is_back = was_gone && !is_gone(1);
+    }
+    let output = run.wait_with_output().expect("the program ends");
+    let notes = String::from_utf8_lossy(&output.stderr);
+    assert!(was_gone && is_back, "{notes}");
+    assert_eq!(output.status.code(), Some(3), "{notes}");
+    for note in [
+        "n2: rxe0: the device was removed; first missing at ",
+        "n2: rxe0: the device is back; it was missing for ",
+    ] {
+        assert_eq!(notes.matches(note).count(), 1, "{note}: {notes}");
+    }
+    for node in ["n1", "n2"] {
+        lab.assert_nothing_left(node);
+    }
+}
+
+#[test]
+fn top_shows_a_removed_device_until_it_is_back() {
+    let lab = roce();
+    let folder = tempfile::tempdir().expect("a directory");
+    let mut terminal = top::start(&lab, folder.path(), &["top", "-H", "n[1-2]"]);
+    terminal.await_frame("2 hosts up");
+    lab.on("n2", "rdma link delete rxe0");
+    terminal.await_frame("device_gone");
+    lab.on("n2", "sleep 3; rdma link add rxe0 type rxe netdev eth1");
+    terminal.await_screen("device that is back", |screen| {
+        let text = screen.contents();
+        text.contains("2 hosts up") && !text.contains("device_gone")
+    });
+    terminal.press("q");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+    for node in ["n1", "n2"] {
+        lab.assert_nothing_left(node);
     }
 }
 
@@ -493,7 +572,7 @@ fn where_reliable_datagrams_are_not_to_be_had_ordinary_ones_pass() {
 }
 
 #[test]
-fn limits_of_a_login_are_told_as_such() {
+fn limits_of_a_login_have_their_own_verdicts() {
     let lab = roce();
     for (fault, value, code) in [
         ("memlock", Some("16"), "local.memlock"),
@@ -509,6 +588,175 @@ fn limits_of_a_login_are_told_as_such() {
         let matrix = lab.ping(&["--matrix", "n[1-3]", "-l", "user"], &["n1", "n2", "n3"]);
         matrix.assert_only("n2", &[code], ANY_STAGE);
         lab.lab(&["fault", "--undo", fault, "n2"]);
+    }
+}
+
+#[test]
+fn a_host_without_device_files_is_named_once_in_each_listing() {
+    let lab = roce();
+    lab.lab(&["fault", "uverbs-missing", "n2"]);
+    for command in [&["devices"][..], &["devices", "-v"], &["connections"]] {
+        let answer = lab.rdmactl(&[command, &["-H", "n[1-3]"]].concat());
+        assert_eq!(answer.code, 3, "{command:?}: {}", answer.stderr);
+        let hosts = answer.json["hosts"].as_array().expect("hosts");
+        let problems = |host: usize| hosts[host]["problems"].as_array().expect("problems");
+        let [problem] = problems(1).as_slice() else { panic!("{command:?}: {}", hosts[1]) };
+        assert_eq!(
+            (&problem["key"], &problem["errno"]),
+            (&"rxe0/verbs".into(), &"ENOENT".into()),
+            "{command:?}: {problem}"
+        );
+        assert!(problems(0).is_empty() && problems(2).is_empty(), "{command:?}: {hosts:?}");
+        let notes: Vec<&str> =
+            answer.stderr.lines().filter(|line| line.starts_with("rdmactl: ")).collect();
+        let [note] = notes.as_slice() else { panic!("{command:?}: {}", answer.stderr) };
+        let expected = "rdmactl: n2: rxe0/verbs: cannot open /dev/infiniband/uverbs0: ENOENT";
+        assert!(note.starts_with(expected), "{command:?}: {note}");
+    }
+}
+
+#[test]
+fn a_host_with_two_names_is_tested_under_both_and_not_with_itself() {
+    let lab = roce();
+    let matrix = lab.ping(&["--matrix", "n1,root@n1,n2"], &["n1", "n2"]);
+    let node = |host: &Value| matrix.name(host).trim_start_matches("root@").to_owned();
+    for pair in matrix.pairs() {
+        let is_one_host = node(&pair["source"]) == node(&pair["target"]);
+        let wanted = if is_one_host { "not_tested" } else { "ok" };
+        assert_eq!(pair["verdict"]["code"], wanted, "{matrix:?}");
+    }
+    // A pair that was not tested is no failure, but exit code 1 (docs/ping.md).
+    assert!(findings(&matrix).is_empty(), "{matrix:?}");
+    assert_eq!(matrix.0.code, 1, "{matrix:?}");
+    let told = warnings(&matrix);
+    let twice: Vec<&Value> =
+        told.iter().filter(|one| one.0 == "host.twice").map(|one| one.1).collect();
+    let [hosts] = twice.as_slice() else { panic!("{told:?}") };
+    let hosts = hosts.as_array().expect("hosts").iter();
+    let mut names: Vec<&str> = hosts.map(|host| matrix.name(host)).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["n1", "root@n1"]);
+    // Each of both agents on n1 has queue pairs beside those of the other.
+    let known = ["host.twice", "loss.not_counted"];
+    assert!(told.iter().all(|one| known.contains(&one.0)), "{told:?}");
+}
+
+/// A file that is no library, on a node. The file system notes the time of the first access, so
+/// that a program which loads the file changes the time.
+const LIBRARY: &str = "/dev/shm/library";
+
+/// The variables that replace libraries in debug builds.
+fn library_variables() -> String {
+    let set = |name: &str| format!("RDMACTL_{name}={LIBRARY}");
+    ["LIBIBVERBS", "LIBRDMACM", "LIBEFA"].map(set).join(" ")
+}
+
+/// Time of the last access to [`LIBRARY`].
+fn last_access(lab: &Cluster, node: &str) -> String {
+    lab.on(node, &format!("stat -c %x {LIBRARY}"))
+}
+
+#[test]
+fn the_release_binary_loads_no_library_that_a_variable_names() {
+    let lab = roce();
+    lab.on("n2", &format!("echo none > {LIBRARY}"));
+    let written = last_access(&lab, "n2");
+    let environment = library_variables();
+    let said = lab.on("n2", &format!("{environment} rdmactl devices -v --json"));
+    let report: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(report["hosts"][0]["verbs"]["state"], "answered", "{said}");
+    let gid = "::ffff:10.10.1.2";
+    let listener = json!({ "method": "cm", "role": "target", "proof": [1, 2] });
+    let datagrams = json!({ "method": "datagrams", "qkey": 17, "role": "source" });
+    for how in [listener, datagrams] {
+        let mut worker = Worker::start(&lab, "n2", &environment);
+        open(&mut worker, gid, how).expect("an open port");
+        worker.end();
+    }
+    assert_eq!(last_access(&lab, "n2"), written);
+    lab.on("n2", &format!("cat {LIBRARY}"));
+    assert_ne!(last_access(&lab, "n2"), written, "the file system notes no access");
+    lab.assert_nothing_left("n2");
+}
+
+/// The rules for sudoers of docs/ssh.md: with a pattern, and for a sudo before 1.9.10.
+fn sudo_rules() -> [String; 2] {
+    let lines = include_str!("../docs/ssh.md").lines();
+    let rules: Vec<String> = lines
+        .filter_map(|line| line.strip_prefix("    alice "))
+        .map(|rule| ["user ", rule].concat())
+        .collect();
+    rules.try_into().expect("two rules")
+}
+
+/// Commands that would run a program, load a library or write a file as root, or signal a process
+/// of root. `AGENT` stands for the command that the rules allow.
+const FORBIDDEN: [&str; 11] = [
+    "/usr/local/bin/rdmactl devices -H n1 --launcher exec 'touch /root/stolen {host} {command}'",
+    "/usr/local/bin/rdmactl devices -H n1 --ssh-option 'ProxyCommand=touch /root/stolen'",
+    "/usr/local/bin/rdmactl devices --save /root/stolen",
+    "/usr/local/bin/rdmactl capture --save /root/stolen",
+    "AGENT --save /root/stolen",
+    "AGENT --launcher exec 'touch /root/stolen {host} {command}'",
+    "AGENT --ssh-option 'ProxyCommand=touch /root/stolen'",
+    "RDMACTL_LIBIBVERBS=/dev/shm/library AGENT",
+    "LD_PRELOAD=/dev/shm/library AGENT",
+    "sh -c 'touch /root/stolen'",
+    "kill -0 1",
+];
+
+const AGENT: &str = "/usr/local/bin/rdmactl agent 0123456789abcdef0123456789abcdef";
+
+#[test]
+fn the_documented_sudo_rule_allows_the_agent_and_nothing_else() {
+    let lab = roce();
+    let [pattern, older] = sudo_rules();
+    // Debian 11 has sudo 1.9.5.
+    let nodes = [("n1", &pattern), ("n3", &older), ("n4", &pattern)];
+    for (node, rule) in nodes {
+        lab.on(node, &format!("echo '{rule}' > /etc/sudoers.d/user; echo none > {LIBRARY}"));
+        lab.on(node, &format!("echo 'export {}' > /home/user/.bashrc", library_variables()));
+    }
+    let written = nodes.map(|(node, _)| last_access(&lab, node));
+    let ask = |command: &[&str]| {
+        lab.rdmactl(&[command, &["-H", "n[1,3-4]", "-l", "user", "--sudo"]].concat())
+    };
+    let listings = [ask(&["devices", "-v"]), ask(&["connections"])];
+    let ping = lab.rdmactl(&["ping", "--matrix", "n[1,3-4]", "-l", "user", "--sudo"]);
+    let mut allowed = Vec::new();
+    for (node, _) in nodes {
+        for command in FORBIDDEN {
+            let command = command.replace("AGENT", AGENT);
+            let run = format!("sudo -n {command} </dev/null >/dev/null 2>&1; echo $?");
+            let code = lab.on(&format!("user@{node}"), &run);
+            if ["", "0"].contains(&code.trim()) {
+                allowed.push(format!("{node}: {command}: {code}"));
+            }
+        }
+        let stolen = lab.on(node, "ls /root/stolen 2>/dev/null");
+        if !stolen.is_empty() {
+            allowed.push(format!("{node}: {stolen}"));
+        }
+    }
+    let read = nodes.map(|(node, _)| last_access(&lab, node));
+    for (node, _) in nodes {
+        lab.on(node, "echo 'user ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/user");
+        lab.on(node, "rm -f /home/user/.bashrc /root/stolen");
+    }
+    for answer in &listings {
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        for host in answer.json["hosts"].as_array().expect("hosts") {
+            assert_eq!((&host["via"], &host["problems"]), (&"agent".into(), &json!([])), "{host}");
+        }
+    }
+    for host in listings[0].json["hosts"].as_array().expect("hosts") {
+        assert_eq!(host["verbs"]["state"], "answered", "{host}");
+    }
+    assert_eq!((ping.code, &ping.json["summary"]["ok"]), (0, &6.into()), "{}", ping.stderr);
+    assert!(allowed.is_empty(), "{allowed:#?}");
+    assert_eq!(read, written, "a library of the caller was read");
+    for (node, _) in nodes {
+        lab.assert_nothing_left(node);
     }
 }
 

@@ -83,7 +83,7 @@ fn a_run_that_is_kept_is_shown_in_every_form() {
 }
 
 #[test]
-fn a_file_that_is_no_run_is_told_with_its_remedy() {
+fn a_file_that_is_no_run_is_rejected_with_a_fix() {
     let folder = folder(FEW);
     simulate(&folder, &["--save", "run.json"]);
     let whole = fs::read_to_string(folder.path().join("run.json")).expect("a file");
@@ -192,7 +192,7 @@ fn a_budget_leaves_pairs_out_and_does_not_fail_for_them() {
 }
 
 #[test]
-fn a_plan_tells_what_would_be_done() {
+fn a_plan_lists_the_steps_of_the_run() {
     let folder = folder("hosts n[1-16]\nrails 2\n");
     let (code, stdout, _) = simulate(&folder, &["--plan"]);
     assert_eq!(code, 0);

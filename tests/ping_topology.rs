@@ -208,6 +208,14 @@ fn a_saved_subnet_has_the_leaf_switches_of_its_hosts() {
     let (code, _, stderr) = rdmactl(folder.path(), &plan);
     assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("leaves.txt names no host of this run"), "{stderr}");
+    // A saved subnet has no lines to edit.
+    let fix = "  fix: compare the host names with the node descriptions: \
+               rdmactl fabric nodes --from leaves.txt\n";
+    assert!(stderr.ends_with(fix), "{stderr}");
+    let plan = ["ping", "--matrix", "n[1-4],x1", "--plan", "--topology", "leaves.txt"];
+    let (code, _, stderr) = rdmactl(folder.path(), &plan);
+    let note = "rdmactl: leaves.txt has no leaf switch for x1; findings name it unknown\n";
+    assert!(code == 0 && stderr.contains(&format!("{note}{fix}")), "{stderr}");
 }
 
 #[test]

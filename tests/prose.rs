@@ -4,15 +4,20 @@
 use std::path::Path;
 use std::process::Command;
 
+/// Returns what the script reports about a file or a directory.
+fn report_of(path: &Path) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/prose");
+    let output = Command::new(script).arg(path).output().expect("packaging/prose");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.success(), text.is_empty(), "{text}{output:?}");
+    text.into_owned()
+}
+
 /// Returns what the script reports about a source file, without the name of the file.
 fn report(source: &str) -> String {
     let file = tempfile::NamedTempFile::with_suffix(".rs").expect("a file");
     std::fs::write(file.path(), source).expect("a file");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/prose");
-    let output = Command::new(script).arg(file.path()).output().expect("packaging/prose");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.success(), text.is_empty(), "{text}{output:?}");
-    text.replace(&format!("{}:", file.path().display()), "")
+    report_of(file.path()).replace(&format!("{}:", file.path().display()), "")
 }
 
 #[test]
@@ -40,6 +45,40 @@ fn each_rule_reports_its_line() {
     }
     let wide = format!("    // {}\n", "x".repeat(96));
     assert_eq!(report(&wide), "1: a comment of 99 columns; the limit is 98\n");
+}
+
+#[test]
+fn a_doc_comment_starts_with_no_question_and_no_condition() {
+    for word in ["How", "Why", "When", "If"] {
+        let expected =
+            format!("1: a doc comment starts with \"{word}\"; start with a verb or a noun\n");
+        assert_eq!(report(&format!("/// {word} a host replies.")), expected);
+    }
+}
+
+#[test]
+fn a_module_starts_with_a_head_comment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("src");
+    std::fs::create_dir_all(source.join("sys")).expect("a folder");
+    for (name, text) in [
+        ("empty.rs", ""),
+        ("headless.rs", "use std::fs;\n"),
+        ("late.rs", "\n//! Parses ports.\n"),
+        ("port.rs", "//! Parses ports.\n"),
+        ("sys/ffi.rs", "// Types of libibverbs.\n"),
+        ("tests.rs", "use super::*;\n"),
+        ("wrong.rs", "/// Parses ports.\nfn parse() {}\n"),
+    ] {
+        std::fs::write(source.join(name), text).expect("a file");
+    }
+    let expected = ["empty.rs", "headless.rs", "late.rs", "wrong.rs"].map(|name| {
+        let path = source.join(name);
+        let fault = "no head comment; start the file with \"//!\" and what the module does";
+        format!("{}:1: {fault}\n", path.display())
+    });
+    assert_eq!(report_of(&source), expected.concat());
+    assert_eq!(report_of(&source.join("headless.rs")), "");
 }
 
 #[test]

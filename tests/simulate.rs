@@ -107,7 +107,7 @@ fn a_wrong_line_is_pointed_at() {
 }
 
 #[test]
-fn a_file_that_is_none_is_told() {
+fn a_file_that_is_no_fabric_is_rejected() {
     let (code, _, stderr) = rdmactl(&["ping", "--simulate", "/nowhere"]);
     assert!(code == 2 && stderr.contains("cannot read /nowhere"), "{stderr}");
     let (code, _, stderr) = rdmactl(&["ping", "--simulate", "/dev/zero"]);
@@ -121,7 +121,7 @@ fn a_file_that_is_none_is_told() {
 }
 
 #[test]
-fn more_hosts_than_a_screen_holds_are_told_by_their_findings() {
+fn findings_replace_a_matrix_that_does_not_fit_the_screen() {
     let text =
         "hosts n[01-64]\nrails 2\nnoise 3%\nfault host n07 rail 1 down\nfault host n50 slow 1.4";
     let (code, stdout, _) = simulate(text, &[]);

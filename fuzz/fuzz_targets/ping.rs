@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| rdmactl_fuzz::run("ping", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| rdmactl_fuzz::fuzz("ping", data));

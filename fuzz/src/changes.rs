@@ -2,8 +2,9 @@
 
 use rdmactl::source::{Answer, Question, ReadError};
 
-/// Each line `name=content` is the answer to every path that ends in `name`, and `verbs=content` that
-/// of libibverbs. In the content the byte 0x1f stands for a line break, and `!EIO` is an error.
+/// Each line `name=content` is the answer to every path that ends in `name`, `verbs=content` the
+/// answer of libibverbs, and `kmsg=content` the kernel log. In the content, the byte 0x1f stands
+/// for a line break, and `!EIO` is an error.
 pub(crate) struct Changes<'data>(Vec<(&'data [u8], Answer)>);
 
 impl<'data> Changes<'data> {
@@ -17,6 +18,7 @@ impl<'data> Changes<'data> {
         let path = match question {
             Question::File(path) | Question::Dir(path) | Question::Link(path) => path.as_bytes(),
             Question::Verbs => b"verbs",
+            Question::KernelLog(_) => b"kmsg",
             _ => return None,
         };
         let fits = |name: &[u8]| {

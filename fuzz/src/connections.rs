@@ -40,8 +40,8 @@ const MORE_FOLDERS: [(&str, &str); 5] = [
     ("/sys/class/scsi_host", "host5"),
 ];
 
-/// The lines of [`Changes`] are the files; `kmsg`, `holders`, `environ`, `tcp4`, `tcp6`, `smc` and `rds`
-/// are the answers that are no files.
+/// The lines of [`Changes`] are the files; `holders`, `environ`, `tcp4`, `tcp6`, `smc` and `rds`
+/// are other answers that are no files.
 pub fn run(data: &[u8]) {
     let changes = Changes::parse(data);
     let change = |asked: &Question| changes.to(asked).or_else(|| special(&changes, asked));
@@ -60,7 +60,6 @@ pub fn run(data: &[u8]) {
 
 fn special(changes: &Changes<'_>, asked: &Question) -> Option<Answer> {
     let name = match asked {
-        Question::KernelLog(_) => "kmsg",
         Question::Holders => "holders",
         Question::Environment(_) => "environ",
         Question::Rds(_) => "rds",

@@ -5,7 +5,7 @@ use rdmactl::source::{Attribute, Attributes, Messages, Question};
 
 use super::machine::Machine;
 
-/// How deep attributes are followed into each other.
+/// Maximum depth of nested attributes.
 const DEEPEST: usize = 8;
 
 /// Reads machines that answer one question with these bytes: the first line is the question, as it

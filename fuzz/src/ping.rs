@@ -6,7 +6,7 @@ use rdmactl::analyse::verdict::{Ends, judge};
 use rdmactl::model::Protocol;
 use rdmactl::model::ping::{
     Datagrams, EndEvidence, Evidence, GidMatch, Grid, Latency, Life, MadEvidence, MadPings,
-    Measured, Metric, Pair, PingHost, PingReport, Summary,
+    Measured, Metric, Pair, PingHost, PingReport, Received, Summary,
 };
 use rdmactl::model::probe::{MadPinged, MadRoute, RoundTrips, StepError};
 use rdmactl::query::{Pairs, pair_rows};
@@ -20,7 +20,7 @@ use super::shown;
 struct Said {
     source: Option<StepError>,
     target: Option<StepError>,
-    /// How the source's host ended, and the target's: words of those that did.
+    /// Observation of a hung source; `dead` is the observation of a dead target.
     #[serde(default)]
     hung: Option<String>,
     #[serde(default)]
@@ -31,6 +31,9 @@ struct Said {
     datagrams: Option<Datagrams>,
     #[serde(default)]
     wants_datagrams: bool,
+    /// Packets that the source's port received, and the target's.
+    #[serde(default)]
+    received: Option<(u64, u64)>,
     #[serde(default)]
     unreliable: Option<StepError>,
     #[serde(default)]
@@ -100,6 +103,7 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         gids: GidMatch::Global,
         datagrams: said.datagrams,
         wants_datagrams: said.wants_datagrams,
+        received: said.received.map(|(source, target)| Received { source, target }),
         unreliable: said.unreliable,
         mad: mad.as_ref().map(|seen| MadEvidence {
             sent: seen.sent,

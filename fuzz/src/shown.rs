@@ -1,11 +1,16 @@
 //! What must hold of a report, whatever its machine said.
 
+use rdmactl::analyse::check::{self, CheckOptions};
+use rdmactl::analyse::connections::connections;
 use rdmactl::model::HostReport;
 use rdmactl::query::{
-    Column, Counters, Devices, Gids, Listing, Lossless, Ports, Resources, cells, counter_rows,
-    device_rows, fold, gid_rows, lossless_rows, resource_rows,
+    Checks, Column, Counters, Devices, Gids, Listing, Lossless, Ports, Resources, cells,
+    check_rows, counter_rows, device_rows, fold, gid_rows, lossless_rows, resource_rows,
 };
-use rdmactl::render::{ReportDocument, csv, notes, plain, prom, table, to_json};
+use rdmactl::render::{
+    CheckDocument, ReportDocument, csv, nagios, nhc, notes, plain, prom, render_checks, table,
+    to_json,
+};
 
 /// Whether text can do nothing to a terminal but fill its lines.
 pub(crate) fn is_harmless(text: &str) -> bool {
@@ -26,6 +31,7 @@ pub(crate) fn print(reports: &[HostReport]) -> usize {
     rows::<Counters>(&counter_rows(reports, true));
     rows::<Resources>(&resource_rows(reports));
     rows::<Lossless>(&lossless_rows(reports, true));
+    checks(reports);
     for note in notes(reports, true, false) {
         assert!(is_harmless(&note.text), "{:?}", note.text);
         assert!(note.fix.is_none_or(|fix| is_harmless(&fix)));
@@ -35,6 +41,17 @@ pub(crate) fn print(reports: &[HostReport]) -> usize {
         assert!(serde_json::from_slice::<HostReport>(&json).expect("and back") == *report);
     }
     to_json(&ReportDocument::new(None, reports)).expect("a document has a JSON form").len()
+}
+
+/// Checks reports, and prints the findings in every form.
+fn checks(reports: &[HostReport]) {
+    let report = check::run(reports, &connections(reports), &CheckOptions::default());
+    rows::<Checks>(&check_rows(&report));
+    for text in [render_checks(&report, true, true), nagios(&report, true).0, nhc(&report, true).0]
+    {
+        assert!(is_harmless(&text), "{text:?}");
+    }
+    assert!(to_json(&CheckDocument::new(None, &report)).is_ok());
 }
 
 /// Prints rows with all their columns.

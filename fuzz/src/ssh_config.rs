@@ -1,14 +1,133 @@
-//! What `ssh -G` prints, of any content.
+//! The configuration of a host: output of `ssh -G` of any content, and configuration files that
+//! OpenSSH reads.
 
-use rdmactl::fleet::{Credentials, SshConfig};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rdmactl::fleet::{Credentials, SshConfig, SshRoute, Target};
 use rdmactl::hosts::Host;
 use rdmactl::render::escape;
 
 use super::shown::is_harmless;
 
-/// Makes a target of the options: it stays the host that was asked for, and an error says why in
-/// bounds.
+/// Option, its value in a target, and values in a file with their form in a target.
+type Setting = (&'static str, fn(&Target) -> String, &'static [(&'static str, &'static str)]);
+
+/// Options for which ssh uses the first value.
+const SETTINGS: [Setting; 13] = [
+    (
+        "HostName",
+        |target| target.address.clone(),
+        &[("10.0.0.7", "10.0.0.7"), ("fe80::1", "fe80::1"), ("db.example.org", "db.example.org")],
+    ),
+    ("Port", |target| target.port.to_string(), &[("7", "7"), ("22", "22"), ("65535", "65535")]),
+    ("User", |target| target.user.clone(), &[("root", "root"), ("u-1", "u-1")]),
+    (
+        "AddressFamily",
+        |target| format!("{:?}", target.family),
+        &[("any", "Any"), ("inet", "Inet"), ("inet6", "Inet6")],
+    ),
+    (
+        "IdentitiesOnly",
+        |target| target.identities_only.to_string(),
+        &[("yes", "true"), ("no", "false"), ("true", "true")],
+    ),
+    (
+        "HashKnownHosts",
+        |target| target.hash_known_hosts.to_string(),
+        &[("yes", "true"), ("no", "false"), ("false", "false")],
+    ),
+    (
+        "StrictHostKeyChecking",
+        |target| format!("{:?}", target.host_keys),
+        &[
+            ("yes", "Strict"),
+            ("ask", "Strict"),
+            ("no", "Off"),
+            ("off", "Off"),
+            ("accept-new", "AcceptNew"),
+        ],
+    ),
+    (
+        "ConnectTimeout",
+        |target| format!("{:?}", target.connect_timeout),
+        &[("5", "Some(5s)"), ("1m", "Some(60s)"), ("none", "None"), ("0", "None")],
+    ),
+    (
+        "HostKeyAlias",
+        |target| target.host_key_alias.clone().unwrap_or_default(),
+        &[("k1", "k1"), ("K.2", "k.2")],
+    ),
+    (
+        "IdentityAgent",
+        |target| format!("{:?}", target.agent),
+        &[("none", "None"), ("/run/a", "Some(\"/run/a\")")],
+    ),
+    (
+        "UserKnownHostsFile",
+        |target| format!("{:?}", target.record_in),
+        &[("none", "None"), ("/k/a", "Some(\"/k/a\")"), ("/k/b /k/c", "Some(\"/k/b\")")],
+    ),
+    (
+        "GlobalKnownHostsFile",
+        |target| format!("{:?}", target.known_hosts.last()),
+        &[("/g/a", "Some(\"/g/a\")"), ("/g/b /g/c", "Some(\"/g/c\")")],
+    ),
+    (
+        "ProxyJump",
+        route,
+        &[
+            ("none", "Direct"),
+            ("gw", "None None gw None"),
+            ("10.0.0.1", "None None 10.0.0.1 None"),
+            ("u@gw:7", "None Some(\"u\") gw Some(7)"),
+            ("a,u@[fe80::1]:9", "Some(\"a\") Some(\"u\") fe80::1 Some(9)"),
+        ],
+    ),
+];
+
+/// Options that limit algorithms, values in a file, and parts of the algorithms of a target.
+const ALGORITHMS: [(&str, &str, &str); 6] = [
+    ("Ciphers", "aes128-ctr,aes256-ctr", "[\"aes128-ctr\", \"aes256-ctr\"]"),
+    ("KexAlgorithms", "curve25519-sha256", "[\"curve25519-sha256\"]"),
+    ("MACs", "hmac-sha2-256", "[\"hmac-sha2-256\"]"),
+    ("HostKeyAlgorithms", "ssh-ed25519,rsa-sha2-512", "[\"ssh-ed25519\", \"rsa-sha2-512\"]"),
+    ("CASignatureAlgorithms", "rsa-sha2-256", "ca_signatures: [\"rsa-sha2-256\"]"),
+    ("RequiredRSASize", "2048", "min_rsa_bits: 2048"),
+];
+
+/// Files of an option that adds them: as a file has them, and as `ssh -G` prints them.
+const KEYS: [(&str, &str); 4] = [
+    ("/keys/a", "/keys/a"),
+    ("\"/keys/b c\"", "/keys/b c"),
+    ("/keys/%r-%p%%", "/keys/%r-%p%%"),
+    ("none", "none"),
+];
+
+/// Lines that begin a block, each with true if the block is for the host `web`.
+const BLOCKS: [(&str, bool); 7] = [
+    ("Host other", false),
+    ("Host web", true),
+    ("Host * !web", false),
+    ("Host w?b other", true),
+    ("Match originalhost other", false),
+    ("Match originalhost web", true),
+    ("Match all", true),
+];
+
+/// Makes a target of the bytes as output of `ssh -G`; after a zero byte, compares with OpenSSH.
 pub fn run(data: &[u8]) {
+    match data.split_first() {
+        Some((0, choices)) => compare(choices),
+        _ => any_output(data),
+    }
+}
+
+/// Checks the target of options: it stays the host that was requested, and an error says why in
+/// bounds.
+fn any_output(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let host = Host::named("web");
     match SshConfig::parse(&text).target(&host, Credentials::default()) {
@@ -23,4 +142,118 @@ pub fn run(data: &[u8]) {
             assert!(failure.detail.len() <= 80 * "\\u{10ffff}".len() + 200, "{}", failure.detail);
         }
     }
+}
+
+/// Checks that a target has the values of a configuration file. Each line has three bytes: the
+/// kind of the line, the choice of its value, and its form.
+///
+/// Without OpenSSH, and for a file that OpenSSH rejects, there is nothing to compare.
+fn compare(choices: &[u8]) {
+    let mut text = String::new();
+    let (mut first, mut algorithms) = (BTreeMap::new(), BTreeMap::new());
+    let (mut keys, mut certificates) = (Vec::new(), Vec::new());
+    let mut is_active = true;
+    for choice in choices.chunks_exact(3).take(64) {
+        let [kind, value, form] = [choice[0], choice[1], choice[2]];
+        let (kind, number, value) = (kind % 8, usize::from(kind / 8), usize::from(value));
+        match kind {
+            0 => {
+                let (line, is_of_web) = BLOCKS[value % BLOCKS.len()];
+                text.push_str(line);
+                text.push('\n');
+                is_active = is_of_web;
+            }
+            1 | 2 => {
+                let (written, file) = KEYS[value % KEYS.len()];
+                let (option, files) = match kind {
+                    1 => ("IdentityFile", &mut keys),
+                    _ => ("CertificateFile", &mut certificates),
+                };
+                text += &line(option, written, form & !QUOTED);
+                if is_active && !files.contains(&file) {
+                    files.push(file);
+                }
+            }
+            3 => {
+                let (option, written, kept) = ALGORITHMS[value % ALGORITHMS.len()];
+                text += &line(option, written, form);
+                if is_active {
+                    algorithms.insert(option, kept);
+                }
+            }
+            _ => {
+                let (option, of, values) = SETTINGS[number % SETTINGS.len()];
+                let (written, kept) = values[value % values.len()];
+                // A list has several words, and ProxyJump takes the line as it is.
+                let is_plain = written.contains(' ') || option == "ProxyJump";
+                text += &line(option, written, if is_plain { form & !QUOTED } else { form });
+                if is_active {
+                    first.entry(option).or_insert((of, kept));
+                }
+            }
+        }
+    }
+    let Some(output) = effective(&text) else { return };
+    let config = SshConfig::parse(&output);
+    let target = config.target(&Host::named("web"), Credentials::default()).expect("a target");
+    for (option, (of, kept)) in first {
+        assert_eq!(of(&target), kept, "{option} of\n{text}\n{output}");
+    }
+    for (option, kept) in algorithms {
+        let found = format!("{:?}", target.algorithms);
+        assert!(found.contains(kept), "{option} of\n{text}\n{found}");
+    }
+    let expanded = |file: &&str| {
+        let file = file.replace("%r", &target.user).replace("%p", &target.port.to_string());
+        PathBuf::from(file.replace("%%", "%"))
+    };
+    for (named, found) in
+        [(keys, &target.identity_files), (certificates, &target.certificate_files)]
+    {
+        // Without a file, there are default files.
+        let files: Vec<PathBuf> =
+            named.iter().filter(|file| **file != "none").map(expanded).collect();
+        assert!(named.is_empty() || *found == files, "{found:?} of\n{text}\n{output}");
+    }
+}
+
+/// Bits of the form of a line.
+const QUOTED: u8 = 1;
+const WITH_SIGN: u8 = 2;
+const UPPERCASE: u8 = 4;
+const WITH_COMMENT: u8 = 8;
+
+fn line(option: &str, value: &str, form: u8) -> String {
+    let option = if form & UPPERCASE == 0 { option.to_owned() } else { option.to_uppercase() };
+    let sign = if form & WITH_SIGN == 0 { " " } else { " = " };
+    let mark = if form & QUOTED == 0 { "" } else { "\"" };
+    let comment = if form & WITH_COMMENT == 0 { "" } else { "# Port 1\n\n\t" };
+    format!("{comment}{option}{sign}{mark}{value}{mark}\n")
+}
+
+fn route(target: &Target) -> String {
+    match &target.route {
+        SshRoute::Jump(jump) => {
+            format!("{:?} {:?} {} {:?}", jump.jumps, jump.user, jump.host, jump.port)
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// Returns the output of `ssh -G` for a file; `None` if OpenSSH is missing or rejects the file.
+fn effective(config: &str) -> Option<String> {
+    let ssh = Command::new("ssh")
+        .args(["-G", "-F", "/dev/stdin", "web"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = match ssh {
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        started => started.expect("ssh starts"),
+    };
+    // ssh may reject its options before it reads.
+    let _ = child.stdin.take().expect("a pipe").write_all(config.as_bytes());
+    let output = child.wait_with_output().expect("ssh ends");
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

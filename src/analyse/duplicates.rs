@@ -2,9 +2,11 @@
 //!
 //! A packet to a duplicate address arrives at either host, so verdicts on its pairs accuse cables
 //! and switches. `ping::matrix` does not use duplicate GIDs. Link-local GIDs of RoCE are not
-//! compared: they are valid on one link only.
+//! compared: they are valid on one link only. Inventories lack the IP addresses of `IPoIB` and
+//! iWARP interfaces; `ping::matrix` adds the addresses that its pairs use.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use super::grouped;
 use super::verdict::plain_or;
@@ -33,6 +35,19 @@ pub struct Duplicates {
 /// Index of the host, and device, network interface or port.
 type Place = (usize, String);
 
+/// IP address of the network interface of a port whose GID contains no IP address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NetdevAddress {
+    /// Index of the host.
+    pub host: usize,
+    /// Network interface.
+    pub netdev: String,
+    /// Subnet prefix of the port; 0 on iWARP.
+    pub subnet: u64,
+    /// Address.
+    pub address: IpAddr,
+}
+
 impl Duplicates {
     /// Compares the inventories of the named hosts; an unreached host has no inventory.
     pub fn of(names: &[&str], inventories: &[Option<&HostReport>]) -> Self {
@@ -46,7 +61,9 @@ impl Duplicates {
         let lids = shared(hosts.flat_map(|(at, report)| lids(at, report)));
         let warnings = [
             twins(names, &machines),
-            limited(addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places))),
+            limited(addresses.iter().map(|(gid, places)| {
+                duplicate_address(names, gid.ip(), "no pair uses it", places)
+            })),
             limited(macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places))),
             limited(nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places))),
             limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))),
@@ -58,6 +75,19 @@ impl Duplicates {
             machines,
             warnings: warnings.into_iter().flatten().collect(),
         }
+    }
+
+    /// Adds the duplicates among addresses that the inventories lack. Different subnets may have
+    /// equal addresses.
+    pub fn add_addresses(&mut self, names: &[&str], found: &BTreeSet<NetdevAddress>) {
+        let own = |one: &&NetdevAddress| self.machines.get(one.host) == Some(&one.host);
+        let at = |one: &NetdevAddress| ((one.subnet, one.address), (one.host, one.netdev.clone()));
+        let addresses = shared(found.iter().filter(own).map(at));
+        self.hosts.extend(addresses.values().flatten().map(|place| place.0));
+        let warnings = addresses.iter().map(|((_, address), places)| {
+            duplicate_address(names, *address, "TCP packets reach either host", places)
+        });
+        self.warnings.extend(limited(warnings));
     }
 
     /// True if another host has an address of this host too.
@@ -174,13 +204,17 @@ fn twins(names: &[&str], machines: &[usize]) -> Vec<Warning> {
     limited(warnings)
 }
 
-fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> Warning {
+fn duplicate_address(
+    names: &[&str],
+    address: IpAddr,
+    effect: &str,
+    places: &BTreeSet<Place>,
+) -> Warning {
     let (host, netdev) = last_host_and_netdev(names, places);
-    let address = gid.ip();
     warning(
         WarningCode::AddressDuplicate,
         places,
-        format!("{address} is an address of {}; no pair uses it", told(names, places)),
+        format!("{address} is an address of {}; {effect}", told(names, places)),
         format!(
             "find out which host is to have the address, and remove it from the others; for example on \
              {host}: ip addr show dev {netdev} to {address}; ip addr del {address}/PREFIX dev {netdev}"
@@ -260,4 +294,34 @@ fn limited(warnings: impl Iterator<Item = Warning>) -> Vec<Warning> {
         last.detail = format!("{}; and {more} more of this kind", last.detail);
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_addresses_of_interfaces_in_one_subnet_are_duplicates() {
+        let names = ["n1", "n2", "n3"];
+        let found = |of_third: &str, subnet| {
+            let at = |host, address: &str, subnet| NetdevAddress {
+                host,
+                netdev: "ib0".into(),
+                subnet,
+                address: address.parse().unwrap(),
+            };
+            let all = [at(0, "10.9.0.1", 1), at(1, "10.9.0.2", 1), at(2, of_third, subnet)];
+            let mut duplicates = Duplicates::of(&names, &[None, None, None]);
+            duplicates.add_addresses(&names, &BTreeSet::from(all));
+            assert_eq!(duplicates.has_shared_address(0), !duplicates.warnings.is_empty());
+            duplicates.warnings
+        };
+        assert_eq!(found("10.9.0.3", 1), []);
+        assert_eq!(found("10.9.0.1", 2), [], "another subnet");
+        let [one] = <[Warning; 1]>::try_from(found("10.9.0.1", 1)).unwrap();
+        assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::AddressDuplicate, &[0, 2][..]));
+        let detail =
+            "10.9.0.1 is an address of ib0 on n1 and ib0 on n3; TCP packets reach either host";
+        assert_eq!(one.detail, detail);
+    }
 }

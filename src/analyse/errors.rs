@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_told_by_their_names() {
+    fn error_counters_are_recognized_by_name() {
         for name in ["symbol_error", "InOptErrors", "link_downed", "rx_err_pkt", "send_rnr_err"] {
             assert!(is_error(name), "{name}");
         }

@@ -28,38 +28,60 @@ pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warn
     warnings
 }
 
+/// Returns the warning about hosts whose packet counters are not compared, because they include
+/// the packets of other programs on a device; `None` without devices.
+pub fn not_counted(names: &[&str], shared_devices: &BTreeSet<(usize, String)>) -> Option<Warning> {
+    if shared_devices.is_empty() {
+        return None;
+    }
+    let hosts: BTreeSet<usize> = shared_devices.iter().map(|(host, _)| *host).collect();
+    let device = |(host, device): &(usize, String)| format!("{device} of {}", name(names, *host));
+    let places = names::limited(shared_devices.iter().map(device), MAX_PAIRS, "more devices");
+    let detail = format!(
+        "packets of {} are not counted, because other programs have queue pairs on these devices; the run does not \
+         find loss that retransmissions hide there",
+        places.join(", ")
+    );
+    let set = names::in_shell(&plain_set(names, &hosts));
+    let hint = format!(
+        "list the programs: rdmactl connections -H {set}; look for growing error counters: rdmactl counters -H {set} \
+         --errors --watch 10 --count 1 -w 'delta>0'"
+    );
+    Some(Warning::new(WarningCode::NotCounted, hosts, detail, hint))
+}
+
 /// Pairs with a fault.
-struct Place<'a> {
+struct FaultyPairs<'a> {
     /// Host that explains the fault.
     host: Option<usize>,
     pairs: Vec<&'a Pair>,
 }
 
 /// Explains the pairs with a fault by as few hosts as possible.
-fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
+fn explain(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<FaultyPairs<'_>> {
     let passed: Vec<&Pair> = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).collect();
     let hosts = passed.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
     let links = passed.iter().map(|pair| (pair.source, pair.target, has_fault(pair)));
     let mut greedy_cover = GreedyCover::new(hosts, links);
     let mut open: Vec<&Pair> = passed.iter().copied().filter(|pair| has_fault(pair)).collect();
-    let mut places = Vec::new();
+    let mut faulty = Vec::new();
     while let Some(host) = greedy_cover.worst() {
         let (mine, others) =
             open.into_iter().partition(|pair| pair.source == host || pair.target == host);
-        places.push(Place { host: Some(host), pairs: mine });
+        faulty.push(FaultyPairs { host: Some(host), pairs: mine });
         open = others;
         greedy_cover.name(host);
     }
     if !open.is_empty() {
-        places.push(Place { host: None, pairs: open });
+        faulty.push(FaultyPairs { host: None, pairs: open });
     }
-    places
+    faulty
 }
 
 fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
     let has_loss = |pair: &Pair| pair.measured.packets.is_some_and(Packets::is_lossy);
-    let places = places(pairs, has_loss).into_iter().filter(|place| is_loss(&place.pairs));
-    places.map(|place| lossy_at(names, place.host, &place.pairs)).collect()
+    let faulty = explain(pairs, has_loss).into_iter().filter(|faulty| is_loss(&faulty.pairs));
+    faulty.map(|faulty| lossy_at(names, faulty.host, &faulty.pairs)).collect()
 }
 
 /// True if packets were lost. One missing packet alone proves no loss: a busy host may receive
@@ -174,6 +196,7 @@ fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&P
             ("likely a route or rule of type unreachable covers the peer", ROUTE)
         }
         Some("ENETUNREACH") => ("likely no route leads to the peer", ROUTE),
+        Some("EAGAIN") => ("the host allows no further process or thread", LIMITS),
         Some("EADDRINUSE") => ("no local port is free", PORTS),
         Some("EADDRNOTAVAIL") => ("no local port is free, or the host lost the address", PORTS),
         Some(_) => ("the kernel refuses the call", LIMITS),
@@ -188,13 +211,13 @@ fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&P
 fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> bool) -> Vec<Warning> {
     let is_blocked =
         |pair: &Pair| is_tcp_silent(pair) && !is_unclear(pair.source) && !is_unclear(pair.target);
-    let places = places(pairs, is_blocked).into_iter();
-    places.map(|place| tcp_blocked_at(names, place.host, &place.pairs)).collect()
+    let faulty = explain(pairs, is_blocked).into_iter();
+    faulty.map(|faulty| tcp_blocked_at(names, faulty.host, &faulty.pairs)).collect()
 }
 
-/// True if TCP packets were sent, and no connection came of them.
+/// True if the source tried a TCP connection, and the path did not let it through.
 fn is_tcp_silent(pair: &Pair) -> bool {
-    pair.measured.tcp_failure.as_ref().is_some_and(|failure| failure.side == Side::Path)
+    pair.measured.tcp_failure.as_ref().is_some_and(TcpFailure::is_without_connection)
 }
 
 fn tcp_blocked_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
@@ -304,6 +327,17 @@ mod tests {
     }
 
     #[test]
+    fn devices_with_queue_pairs_of_other_programs_are_one_warning() {
+        assert_eq!(not_counted(&NAMES, &BTreeSet::new()), None);
+        let shared = BTreeSet::from([(1, "rxe0".to_owned()), (2, "rxe0".to_owned())]);
+        let one = not_counted(&NAMES, &shared).unwrap();
+        assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::NotCounted, &[1, 2][..]));
+        let detail = "packets of rxe0 of n2, rxe0 of n3 are not counted, because other programs";
+        assert!(one.detail.starts_with(detail), "{}", one.detail);
+        assert!(one.hint.contains("rdmactl connections -H 'n[2-3]'; look"), "{}", one.hint);
+    }
+
+    #[test]
     fn a_host_that_loses_what_it_sends_is_named_with_counts() {
         let one = only(&matrix(|a, b| match (a, b) {
             (1, _) => losing(5, 0, 2),
@@ -352,7 +386,7 @@ mod tests {
     const NO_REPLY: Option<(Side, Option<&str>)> = Some((Side::Path, None));
 
     #[test]
-    fn pairs_without_tcp_are_told() {
+    fn pairs_without_tcp_give_a_warning() {
         let one = only(&matrix(|a, b| tcp(NO_REPLY.filter(|_| a == 2 || b == 2))));
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
         assert!(
@@ -368,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_connection_is_told_from_a_missing_reply() {
+    fn a_rejected_connection_differs_from_a_missing_reply() {
         let rejected = Some((Side::Path, Some("ECONNREFUSED")));
         let one = only(&matrix(|_, b| tcp(rejected.filter(|_| b == 2))));
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
@@ -381,6 +415,12 @@ mod tests {
     }
 
     #[test]
+    fn replies_with_other_bytes_are_no_firewall() {
+        let corrupted = Some((Side::Path, Some("EBADMSG")));
+        assert_eq!(found(&matrix(|_, _| tcp(corrupted))), []);
+    }
+
+    #[test]
     fn an_error_of_the_own_host_is_no_firewall() {
         for (errno, words, command) in [
             ("EINVAL", "type blackhole", "on n2, find the route or rule: ip route get ADDRESS"),
@@ -390,6 +430,7 @@ mod tests {
             ("EADDRINUSE", "no local port is free", "net.ipv4.ip_local_port_range"),
             ("EADDRNOTAVAIL", "no local port is free", "ss -s"),
             ("EMFILE", "the kernel refuses", "ulimit -a"),
+            ("EAGAIN", "allows no further process or thread", "ulimit -a"),
         ] {
             let one = only(&matrix(|a, b| {
                 tcp(Some((Side::Source, Some(errno))).filter(|_| (a, b) == (1, 3)))

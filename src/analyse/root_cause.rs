@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_common_direct_evidence_is_told() {
+    fn a_finding_has_the_most_common_direct_evidence() {
         let pairs = matrix(4, |a, b| match (a, b) {
             (0, 1) => (Code::NoAck, Side::Source),
             (2, 1) => (Code::PeerHung, Side::Target),

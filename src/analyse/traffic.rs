@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_counters_of_errors_tell_of_errors() {
+    fn only_error_counters_count_as_errors() {
         let unit = CounterUnit::Events;
         let counters = [
             counter(CounterGroup::Pma, "symbol_error", unit, 2),

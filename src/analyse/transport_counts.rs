@@ -1,37 +1,70 @@
-//! Number of connections by transport.
+//! Counts the connections of a host by transport, for the rows of `top` and its title.
 
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
-/// Number of connections by transport.
+/// Numbers of connections by transport. Connections over other transports are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransportCounts {
-    /// Connections over RDMA only.
+    /// Connections whose data travels only over RDMA.
     pub rdma: u32,
-    /// Connections over TCP.
+    /// Connections over TCP only.
     pub tcp: u32,
-    /// Connections with a confirmed fallback from RDMA.
+    /// Connections over RDMA and TCP.
+    pub mixed: u32,
+    /// Connections with a confirmed fallback from RDMA. `tcp` or `mixed` counts them, too.
     pub fallen: u32,
 }
 
 impl TransportCounts {
-    /// Returns the sum.
+    /// Returns the sums of both counts.
     pub fn and(self, other: Self) -> Self {
         Self {
             rdma: self.rdma.saturating_add(other.rdma),
             tcp: self.tcp.saturating_add(other.tcp),
+            mixed: self.mixed.saturating_add(other.mixed),
             fallen: self.fallen.saturating_add(other.fallen),
         }
     }
 
-    /// Counts the connections.
+    /// Returns the number of connections over RDMA, TCP or both.
+    pub fn all(self) -> u32 {
+        self.rdma.saturating_add(self.tcp).saturating_add(self.mixed)
+    }
+
+    /// Counts the connections of a list.
     pub fn of(connections: &[Connection]) -> Self {
-        let count = |is_it: &dyn Fn(&&Connection) -> bool| {
-            u32::try_from(connections.iter().filter(is_it).count()).unwrap_or(u32::MAX)
+        let count = |is_counted: &dyn Fn(&&Connection) -> bool| {
+            u32::try_from(connections.iter().filter(is_counted).count()).unwrap_or(u32::MAX)
         };
         Self {
             rdma: count(&|one| one.transport.is_rdma()),
             tcp: count(&|one| one.transport == Transport::Tcp),
+            mixed: count(&|one| one.transport == Transport::Mixed),
             fallen: count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed),
         }
     }
+}
+
+#[test]
+fn connection_over_rdma_and_tcp_is_counted_as_mixed() {
+    let connection = |transport: &str, verdict: &str| -> Connection {
+        let json = serde_json::json!({
+            "id": "1",
+            "consumer": { "kind": "beegfs", "instance": "/mnt", "role": "client", "pid": null },
+            "peer": {
+                "name": null, "address": null, "port": null, "gid": null, "host": null,
+                "known_by": null,
+            },
+            "local": null, "transport": transport,
+            "channels": { "rdma": 1, "tcp": 1, "is_busy": null },
+            "state": "up", "rdma": [], "tcp": [],
+            "requested": { "transport": "rdma", "source": null },
+            "verdict": verdict, "cause": null, "evidence": [], "missing": [], "memory": null,
+        });
+        serde_json::from_value(json).expect("a connection")
+    };
+    let all = [connection("rdma", "ok"), connection("mixed", "fallback_confirmed")];
+    let counts = TransportCounts::of(&all);
+    assert_eq!(counts, TransportCounts { rdma: 1, tcp: 0, mixed: 1, fallen: 1 });
+    assert_eq!((counts.all(), counts.and(counts).all()), (2, 4));
 }

@@ -11,7 +11,7 @@ pub(crate) use fix::{plain_or, plain_set};
 use crate::model::Protocol;
 use crate::model::ping::{
     Code, Datagrams, Evidence, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES,
-    FIX_OWN_FIREWALL, FIX_THREADS, GidMatch, Life, Passage, Side, Verdict,
+    FIX_OWN_FIREWALL, FIX_THREADS, GidMatch, Life, Passage, Received, Side, Verdict,
 };
 use crate::model::probe::{Cause, Stage, StepError};
 
@@ -32,6 +32,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     let mut clauses = vec![failure_clause(failure, side, ends)];
     if failure.stage >= Stage::Connect {
         clauses.extend(evidence.datagrams.as_ref().map(|seen| datagram_clause(seen, ends)));
+        clauses.extend(evidence.received.map(|seen| received_clause(seen, ends)));
         clauses.extend(evidence.tcp.as_ref().map(|tcp| match tcp {
             Ok(_) => format!("TCP on {} works", ends.netdev(side).unwrap_or("the same interface")),
             Err(tcp) => tcp.detail.clone(),
@@ -165,6 +166,11 @@ fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
     }
 }
 
+fn received_clause(seen: Received, ends: &Ends<'_>) -> String {
+    let (Ends { source, target, .. }, Received { source: back, target: there }) = (ends, seen);
+    format!("RoCE packets received meanwhile: {there} by {target}, {back} by {source}")
+}
+
 /// Returns the verdict on a pair that was not tested.
 pub fn not_tested() -> Verdict {
     on_path(Code::NotTested, None, "the run ended before this pair was tested".into())
@@ -287,19 +293,26 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
         Cause::Refused => Code::NoListener,
         Cause::Unsupported => Code::NoTransport,
         Cause::Library => Code::Library,
-        Cause::Timeout
-            if evidence.tcp.as_ref().is_some_and(|tcp| tcp.as_ref().err().is_none_or(is_local)) =>
-        {
-            Code::NoAck
-        }
-        Cause::Timeout => Code::RailDown,
+        Cause::Timeout => match &evidence.tcp {
+            None => Code::RailDown,
+            Some(Err(tcp)) if shows_rail_down(tcp) => Code::RailDown,
+            Some(_) => Code::NoAck,
+        },
         _ => Code::Agent,
     }
 }
 
-/// Judges a completion status with one meaning at every stage; `None` if it only means loss.
+/// Judges a cause with one meaning at every message: a failed call, or a completion status that
+/// is no loss.
 fn judge_status(cause: &Cause) -> Option<Code> {
-    let Cause::Completion(status) = cause else { return None };
+    let status = match cause {
+        Cause::Completion(status) => status,
+        // The queue pair accepts no such request, or the adapter does not respond.
+        Cause::Errno(name) if name == "EINVAL" => return Some(Code::Agent),
+        Cause::Errno(_) => return Some(Code::Resources),
+        Cause::Unsupported => return Some(Code::NoTransport),
+        _ => return None,
+    };
     match status.as_str() {
         "IBV_WC_RNR_RETRY_EXC_ERR" => Some(Code::NotPosting),
         "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => Some(Code::MtuMismatch),
@@ -338,21 +351,29 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges by TCP, which distinguishes a filter from a rail that is down.
+/// Judges by TCP, which distinguishes a filter from a rail that is down, and by the packets that
+/// both ports received: a filter lets none pass, a full queue some.
 fn judge_no_response(failure: &StepError, evidence: &Evidence) -> Option<Code> {
     match &evidence.tcp {
-        Some(Ok(_)) if evidence.protocol == Protocol::Roce => Some(Code::Udp4791Blocked),
+        Some(Ok(_)) if evidence.protocol == Protocol::Roce => {
+            Some(match evidence.received.map(Received::passage) {
+                Some(Passage::Both) => Code::NoAck,
+                Some(Passage::There | Passage::Back) => Code::Asymmetric,
+                Some(Passage::Neither) | None => Code::Udp4791Blocked,
+            })
+        }
         // rxe of Linux 5.10 does not complete a request whose packets the local firewall drops.
-        Some(Err(tcp)) if failure.cause != Cause::NoCompletion && !is_local(tcp) => {
+        Some(Err(tcp)) if failure.cause != Cause::NoCompletion && shows_rail_down(tcp) => {
             Some(Code::RailDown)
         }
         _ => None,
     }
 }
 
-/// True if TCP failed on a host itself, which says nothing about the rail.
-fn is_local(tcp: &StepError) -> bool {
-    matches!(tcp.cause, Cause::Errno(_) | Cause::NoRoute)
+/// True if a rail that is down explains the failure of TCP. False if TCP failed on a host itself,
+/// or if its packets passed.
+fn shows_rail_down(tcp: &StepError) -> bool {
+    !matches!(tcp.cause, Cause::Errno(_) | Cause::NoRoute | Cause::ThreadLimit | Cause::WrongBytes)
 }
 
 fn judge_full_mtu(cause: &Cause) -> Code {
@@ -414,6 +435,7 @@ mod tests {
             gids: GidMatch::Global,
             datagrams: None,
             wants_datagrams: false,
+            received: None,
             unreliable: None,
             mad: None,
             tcp: Some(Ok(trips())),
@@ -487,13 +509,17 @@ mod tests {
     }
 
     #[test]
-    fn a_filtered_port_is_told_from_a_dead_rail_by_tcp() {
+    fn tcp_distinguishes_a_filtered_port_from_a_dead_rail() {
         let mut pair = failed(Stage::FirstMessage, retry_exceeded());
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
         assert_eq!(judge(&pair).code, Code::RailDown);
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Errno("EADDRINUSE".into()))));
         assert_eq!(judge(&pair).code, Code::NoAck, "no free port says nothing about the rail");
+        for cause in [Cause::ThreadLimit, Cause::WrongBytes] {
+            pair.tcp = Some(Err(at(Stage::Tcp, cause)));
+            assert_eq!(judge(&pair).code, Code::NoAck, "packets of TCP passed");
+        }
         pair.tcp = Some(Ok(trips()));
         pair.protocol = Protocol::Ib;
         assert_eq!(judge(&pair).code, Code::NoAck);
@@ -511,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_tell_a_filter_from_a_connection_that_fails_alone() {
+    fn datagrams_distinguish_a_filter_from_a_failed_connection() {
         let code = |answered, heard_by_target, heard_by_source| {
             let mut pair = failed(Stage::FirstMessage, retry_exceeded());
             let latency = None;
@@ -525,6 +551,23 @@ mod tests {
         assert_eq!(code(0, 3, 0), Code::Asymmetric);
         assert_eq!(code(0, 0, 3), Code::Asymmetric);
         assert_eq!(code(0, 0, 0), Code::Udp4791Blocked);
+    }
+
+    #[test]
+    fn only_a_path_without_any_roce_packet_is_blocked() {
+        for cause in [retry_exceeded(), Cause::NoCompletion] {
+            let verdict = |source, target| {
+                let received = Some(Received { source, target });
+                judge(&Evidence { received, ..failed(Stage::FirstMessage, cause.clone()) })
+            };
+            assert_eq!(verdict(0, 0).code, Code::Udp4791Blocked);
+            assert_eq!(verdict(0, 4).code, Code::Asymmetric);
+            assert_eq!(verdict(2, 0).code, Code::Asymmetric);
+            let Verdict { code, detail, .. } = verdict(2, 4);
+            assert_eq!(code, Code::NoAck);
+            let clause = "RoCE packets received meanwhile: 4 by n2, 2 by n1";
+            assert!(detail.contains(clause), "{detail}");
+        }
     }
 
     #[test]
@@ -655,7 +698,7 @@ mod tests {
     }
 
     #[test]
-    fn local_causes_are_told_apart() {
+    fn local_causes_have_different_codes() {
         let code = |cause| judge(&failed(Stage::Open, cause)).code;
         assert_eq!(code(Cause::Errno("EACCES".into())), Code::Permission);
         assert_eq!(code(Cause::Errno("ENOMEM".into())), Code::Resources);
@@ -723,7 +766,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firewall_that_tells_its_own_host_is_named_at_its_end() {
+    fn the_side_of_the_verdict_is_the_host_with_the_firewall() {
         let filtered = at(Stage::Connect, Cause::Filtered);
         let verdict = judge(&evidence(None, Some(filtered)));
         assert_eq!((verdict.code, verdict.side), (Code::Udp4791Blocked, Side::Target));

@@ -2,46 +2,46 @@
 //! write.
 //!
 //! Other users may write to a directory like /tmp. In such a directory, rdmactl follows no link
-//! of another user. The unfinished file has a random name. The flag `--save` uses this module.
+//! of another user, neither to a file nor to a directory. The unfinished file has a random name.
+//! The flag `--save` uses this module.
+
+mod place;
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 
-use tempfile::NamedTempFile;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 
 use super::Capture;
+use place::{SavePlace, is_ours};
 
-/// Maximum number of consecutive links that the kernel follows (`path_resolution(7)`).
-const MAX_LINKS: usize = 40;
-/// Write permissions of the group and of others on a directory.
-const OTHERS_MAY_WRITE: u32 = 0o022;
+/// Permissions of a file without the bits that give a program the rights of its owner.
+const PERMISSIONS: u32 = 0o777;
 
 /// Writes the file at `path` with the function `write`. Only the owner can read a new file.
 ///
 /// If the disk is full or the process ends, the file is unchanged.
 ///
 /// # Errors
-/// The file or the temporary file in its directory cannot be written, or `path` is a link of
+/// The file or the temporary file in its directory cannot be written, or the path has a link of
 /// another user in a directory that others may write.
 pub fn replace_file(
     path: &Path,
     write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let path = follow_links(path)?;
-    if is_special(&path) {
-        let file = OpenOptions::new().write(true).truncate(true).open(&path)?;
-        return fill(file, write);
+    let place = SavePlace::find(path)?;
+    if place.is_special() {
+        return fill(place.open_present()?, write);
     }
-    let part = part_beside(&path)?;
-    fill(part.as_file(), write)?;
-    if let Some(old) = fs::metadata(&path).ok().filter(is_ours) {
-        part.as_file().set_permissions(old.permissions())?;
+    let part = Part::create(&place)?;
+    fill(&part.file, write)?;
+    if let Some(old) = place.status().filter(is_ours) {
+        part.file.set_permissions(Permissions::from_mode(old.mode() & PERMISSIONS))?;
     }
-    part.persist(&path)?;
-    Ok(())
+    part.rename()
 }
 
 /// Checks that [`replace_file`] can create a file at `path`, before work is done for the file.
@@ -49,9 +49,9 @@ pub fn replace_file(
 /// # Errors
 /// See [`replace_file`].
 pub fn check_place(path: &Path) -> io::Result<()> {
-    let path = follow_links(path)?;
-    if !is_special(&path) {
-        part_beside(&path)?;
+    let place = SavePlace::find(path)?;
+    if !place.is_special() {
+        Part::create(&place)?;
     }
     Ok(())
 }
@@ -75,71 +75,45 @@ fn fill(
     out.flush()
 }
 
-/// True for a pipe, a terminal or another device, which is written in place.
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+/// Unfinished file in the directory of the file to write. If it is not renamed, it is removed.
+struct Part<'place> {
+    place: &'place SavePlace,
+    name: OsString,
+    file: File,
 }
 
-/// Creates a file with a random name beside `path`, so that a rename stays in its file system.
-fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
-    let is_directory = fs::metadata(path).is_ok_and(|there| there.is_dir());
-    let name = path.file_name().filter(|_| !is_directory).ok_or(io::ErrorKind::IsADirectory)?;
-    let mut prefix = OsString::from(".");
-    prefix.push(name);
-    prefix.push(".");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".part");
-    let create =
-        |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    builder.make_in(path.parent().unwrap_or(Path::new("/")), create)
-}
-
-/// Returns the absolute path of the file to replace: the target if the last component is a link.
-///
-/// # Errors
-/// The path has too many links, or [`is_redirected`] is true.
-fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = std::path::absolute(path)?;
-    for _ in 0..MAX_LINKS {
-        let Ok(there) = fs::symlink_metadata(&path) else { return Ok(path) };
-        let parent = path.parent().unwrap_or(Path::new("/"));
-        let is_ordinary = there.is_file() || there.is_dir();
-        if !is_ordinary && is_redirected(&there, &fs::metadata(parent)?) {
-            let what = format!(
-                "it is a link or a pipe of the user with the ID {} in a directory that others may write",
-                there.uid()
-            );
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-        }
-        if !there.is_symlink() {
-            return Ok(path);
-        }
-        let target = parent.join(fs::read_link(&path)?);
-        // A link in /proc/self/fd that leads to a pipe names no file.
-        if fs::symlink_metadata(&target).is_err() && fs::metadata(&path).is_ok() {
-            return Ok(path);
-        }
-        path = target;
+impl<'place> Part<'place> {
+    /// Creates a file with a random name that only its owner can read.
+    fn create(place: &'place SavePlace) -> io::Result<Self> {
+        let random = getrandom::u64().map_err(io::Error::other)?;
+        let mut name = OsString::from(".");
+        name.push(&place.name);
+        name.push(format!(".{random:016x}.part"));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&place.directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
+        Ok(Self { place, name, file: file.into() })
     }
-    Err(io::Error::other("too many links"))
+
+    /// Replaces the file with this one.
+    fn rename(self) -> io::Result<()> {
+        let SavePlace { directory, name, .. } = self.place;
+        Ok(renameat(directory, &self.name, directory, name)?)
+    }
 }
 
-/// True if another user may have placed a link or a pipe in a directory to redirect a write.
-///
-/// The rule is that of the kernel for sticky directories (`fs.protected_symlinks`, fs/namei.c),
-/// applied to each directory that others may write.
-fn is_redirected(link: &fs::Metadata, directory: &fs::Metadata) -> bool {
-    let is_trusted = is_ours(link) || link.uid() == 0 || link.uid() == directory.uid();
-    directory.mode() & OTHERS_MAY_WRITE != 0 && !is_trusted
-}
-
-fn is_ours(file: &fs::Metadata) -> bool {
-    file.uid() == rustix::process::geteuid().as_raw()
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        // After a rename, no file has this name.
+        let _ = unlinkat(&self.place.directory, &self.name, AtFlags::empty());
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+    use std::fs;
+    use std::io::Read as _;
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::{chown, lchown, symlink};
 
     use super::*;
 
@@ -200,10 +174,92 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "old");
         // A file of another user is replaced, and its permissions are not kept.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-        std::os::unix::fs::chown(&file, Some(65534), Some(65534)).unwrap();
+        chown(&file, Some(65534), Some(65534)).unwrap();
         capture().save(&file).unwrap();
         let new = fs::metadata(&file).unwrap();
         assert_eq!((new.uid(), new.permissions().mode() & 0o777), (0, 0o600));
+    }
+
+    #[test]
+    fn a_directory_that_is_a_link_of_another_user_is_not_followed() {
+        if !rustix::process::geteuid().is_root() {
+            // Only root can create a link of another user, and root is the target of this attack.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::create_dir(&target).unwrap();
+        symlink("target", &link).unwrap();
+        let file = link.join("x");
+        let mode = |mode| fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+        let is_refused = || {
+            for refused in [check_place(&file), capture().save(&file)] {
+                let error = refused.unwrap_err().to_string();
+                assert!(error.contains("/link is a link or a pipe of the user with the ID 1000"));
+            }
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        };
+        mode(0o1777);
+        capture().save(&file).unwrap();
+        fs::remove_file(target.join("x")).unwrap();
+        lchown(&link, Some(1000), Some(1000)).unwrap();
+        is_refused();
+        // The owner of a directory may write in it.
+        mode(0o755);
+        chown(folder.path(), Some(1000), Some(1000)).unwrap();
+        is_refused();
+        chown(folder.path(), Some(0), Some(0)).unwrap();
+        capture().save(&file).unwrap();
+        assert_eq!(Capture::read(&target.join("x")).unwrap(), capture());
+    }
+
+    #[test]
+    fn a_directory_that_is_replaced_during_the_write_redirects_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, moved, other] = ["old", "moved", "other"].map(|name| folder.path().join(name));
+        fs::create_dir(&old).unwrap();
+        fs::create_dir(&other).unwrap();
+        let write = |out: &mut dyn io::Write| {
+            fs::rename(&old, &moved)?;
+            symlink(&other, &old)?;
+            out.write_all(b"new")
+        };
+        replace_file(&old.join("x"), &write).unwrap();
+        assert_eq!(fs::read_to_string(moved.join("x")).unwrap(), "new");
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn links_of_proc_lead_to_open_pipes_and_files() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let path_of = |number: i32| format!("/proc/self/fd/{number}");
+        capture().save(path_of(writer.as_raw_fd()).as_ref()).unwrap();
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(Capture::parse(text.as_bytes(), Path::new("pipe")).unwrap(), capture());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let file = File::create(&path).unwrap();
+        capture().save(path_of(file.as_raw_fd()).as_ref()).unwrap();
+        assert_eq!(Capture::read(&path).unwrap(), capture());
+        let directory = File::open(folder.path()).unwrap();
+        let file = Path::new(&path_of(directory.as_raw_fd())).join("y");
+        capture().save(&file).unwrap();
+        assert_eq!(Capture::read(&folder.path().join("y")).unwrap(), capture());
+    }
+
+    #[test]
+    fn a_path_may_go_up_and_not_in_circles() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        capture().save(&folder.path().join("sub/../x")).unwrap();
+        assert_eq!(Capture::read(&folder.path().join("x")).unwrap(), capture());
+        let circle = folder.path().join("circle");
+        symlink("circle", &circle).unwrap();
+        let error = capture().save(&circle).unwrap_err().to_string();
+        assert_eq!(error, "too many links");
     }
 
     #[test]

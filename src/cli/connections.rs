@@ -1,3 +1,5 @@
+//! The arguments of `rdmactl connections`.
+
 use clap::{Args, ValueEnum};
 
 use super::{FabricFile, HostSets};

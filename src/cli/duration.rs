@@ -1,3 +1,5 @@
+//! Parses the times of flags, such as `500ms`.
+
 use std::time::Duration;
 
 /// Parses a time such as `10`, `2.5s`, `500ms` or `2m`, in seconds unless a unit is given.

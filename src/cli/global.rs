@@ -15,7 +15,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Default number of hosts to query at the same time.
 pub const FANOUT: u16 = 64;
 
-/// The word that `-o` takes for the columns of `-v`.
+/// Word of `-o` that stands for the columns of `-v`.
 pub const WIDE: &str = "wide";
 
 /// The flags that every command takes.
@@ -170,27 +170,28 @@ pub struct Global {
     /// is printed as blocks. ping prints its pairs as rows instead of a matrix.
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
-    /// When to use color
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, global = true, help_heading = "Output")]
+    /// Use of color.
+    #[arg(long, help = "When to use color", value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, global = true, help_heading = "Output")]
     pub color: ColorWhen,
 
-    /// Values of the configuration that no flag holds.
+    /// Values of the configuration, beside the flags.
     #[arg(skip)]
     pub configured: Configured,
 }
 
-/// Values of the configuration that no flag holds.
+/// Values of the configuration that must stay apart from the values of flags. `cmd/configure.rs`
+/// writes all other values into the fields of the flags.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Configured {
     /// Origin of the host sets, if they come from the configuration.
     pub hosts_origin: Option<String>,
-    /// Columns of the listing, unless flags choose others.
+    /// Columns of the listing. [`Global::column_words`] combines them with `-o` and `-v`.
     pub columns: Vec<String>,
-    /// Interval between samples.
+    /// Interval of `--watch` without a value.
     pub interval: Option<Duration>,
 }
 
-/// Interval of --watch without a value.
+/// Interval of `--watch` without a value, if no interval is configured.
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Global {
@@ -199,10 +200,11 @@ impl Global {
         self.watch.map(|every| every.or(self.configured.interval).unwrap_or(WATCH_INTERVAL))
     }
 
-    /// Returns the words for the columns: those of the configuration, and those of -o.
+    /// Returns the column words of the configuration, then the column words of `-o`.
     ///
-    /// A list of -o that replaces columns, and -v, also replace the columns of the configuration. A
-    /// plus before the first word of a list counts for all of its words.
+    /// A list without a plus replaces the default columns. A list of `-o` without a plus also
+    /// replaces the configured columns. `-v` replaces configured columns without a plus. A plus
+    /// before the first word of a list counts for all words of the list.
     pub fn column_words(&self) -> Vec<String> {
         let adds = |words: &[String]| words.first().is_none_or(|word| word.starts_with('+'));
         let configured = &self.configured.columns;
@@ -214,7 +216,8 @@ impl Global {
         words
     }
 
-    /// Returns the first word of -o with a plus, if the list does not start with one.
+    /// Returns the first word of `-o` that has a plus although the first word of the list has none.
+    /// A list that mixes both forms is a usage error.
     pub fn late_plus(&self) -> Option<&str> {
         let is_mixed = self.columns.first().is_some_and(|word| !word.starts_with('+'));
         let late = self.columns.iter().find(|word| word.starts_with('+'));
@@ -280,7 +283,7 @@ pub enum Format {
     Dot,
 }
 
-/// When to use color.
+/// Use of color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWhen {
     /// On a terminal, unless `NO_COLOR` is set
@@ -296,6 +299,12 @@ fn typed(flags: &[&str]) -> Global {
     use clap::Parser as _;
 
     super::Cli::try_parse_from(["rdmactl", "devices"].iter().chain(flags)).unwrap().global
+}
+
+#[test]
+fn defaults_of_flags_are_the_constants() {
+    let global = typed(&[]);
+    assert_eq!((global.timeout, global.fanout), (TIMEOUT, FANOUT));
 }
 
 #[test]
@@ -316,7 +325,7 @@ fn configured_columns_give_way_to_flags() {
 }
 
 #[test]
-fn an_interval_is_that_of_the_flag_or_the_configured_one() {
+fn interval_of_the_flag_overrides_the_configured_interval() {
     let interval = |flags: &[&str], configured: Option<u64>| {
         let mut global = typed(flags);
         global.configured.interval = configured.map(Duration::from_secs);

@@ -1,3 +1,5 @@
+//! Parses the value of `--launcher`, and lists its words for help and completion.
+
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};

@@ -1,3 +1,5 @@
+//! Parses the value of `--ssh-option`.
+
 /// Parses `KEY=VALUE` or `KEY VALUE`, as `ssh -o` takes it.
 ///
 /// # Errors

@@ -1,3 +1,5 @@
+//! The arguments of `rdmactl top`.
+
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};

@@ -27,7 +27,7 @@ use crate::tui::View;
 
 use super::Outcome;
 use super::flags::without_useless;
-use words::Line;
+use words::TypedLine;
 
 const SHELL_VARIABLE: &str = "RDMACTL_COMPLETE";
 
@@ -69,7 +69,7 @@ pub(super) fn print_candidates(shell: CompletionShell) -> ExitCode {
 }
 
 fn candidates(shell: CompletionShell, arguments: &[OsString]) -> Option<String> {
-    let line = Line::of(shell, arguments)?;
+    let line = TypedLine::of(shell, arguments)?;
     let current = line.words.get(line.index)?.to_str()?.to_owned();
     let place = env::current_dir().ok();
     let found =

@@ -1,5 +1,5 @@
-//! Runs `rdmactl connections`: lists connections over RDMA, and connections that fell back to
-//! TCP.
+//! Runs `rdmactl connections`: lists RDMA connections, and the TCP connections of applications
+//! that support RDMA. `--fail-on` turns their verdicts into an exit code.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -23,36 +23,35 @@ use super::{Advice, Outcome};
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
-    let reading = WatchState::new(args);
+    let state = WatchState::new(args);
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
         given: peers.parts(),
         shows_changes: false,
         is_per_host: false,
-        nothing: nothing(args.only),
-        rows: &|reports, _| reading.rows(reports),
+        nothing: note_without_rows(args.only),
+        rows: &|reports, _| state.rows(reports),
         footer: &|rows, hosts_named| {
-            reading.judge(rows.iter().filter_map(|row| row.connection.as_deref()));
+            state.note_verdicts(rows.iter().filter_map(|row| row.connection.as_deref()));
             render_connections(rows, hosts_named)
         },
         json: &|taken_ns, reports| {
-            to_json(&ConnectionsDocument::new(
-                taken_ns,
-                reports,
-                reading.selected_connections(reports),
-            ))
+            let selected = state.selected_connections(reports);
+            state.note_verdicts(selected.iter().flatten());
+            to_json(&ConnectionsDocument::new(taken_ns, reports, selected))
         },
         json_lines: &|taken_ns, reports| {
-            let hosts = reports.iter().zip(reading.selected_connections(reports));
-            to_json_lines(hosts.map(|(report, all)| {
+            let selected = state.selected_connections(reports);
+            state.note_verdicts(selected.iter().flatten());
+            to_json_lines(reports.iter().zip(selected).map(|(report, all)| {
                 ConnectionsDocument::new(taken_ns, std::slice::from_ref(report), vec![all])
             }))
         },
     };
     let global = peers.add_columns(global);
     let outcome = listing::run(&global, term, &recipe, |report| peers.fill(report))?;
-    let reached = reading.reached.into_inner();
+    let reached = state.reached.into_inner();
     if reached.is_empty() {
         return Ok(outcome);
     }
@@ -64,7 +63,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
 }
 
 /// Returns the note for a listing without rows, if rdmactl could read everything.
-fn nothing(only: Option<Only>) -> &'static str {
+fn note_without_rows(only: Option<Only>) -> &'static str {
     match only {
         Some(_) => "--only selects none of the connections",
         None => {
@@ -87,12 +86,13 @@ fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("{word} is a user of RDMA, not a host"), fix))
 }
 
-/// State that is kept between two samples.
+/// State that is kept from one sample of `--watch` to the next.
 struct WatchState<'args> {
     args: &'args ConnectionsArgs,
     /// Verdicts that reached the level of `--fail-on`.
     reached: RefCell<BTreeSet<&'static str>>,
-    /// State of each connection of each host that has responded.
+    /// Last known state of each connection, by host and by the id of the connection. A host that
+    /// has never responded is missing.
     before: RefCell<HashMap<String, HashMap<String, TransportState>>>,
 }
 
@@ -101,8 +101,8 @@ impl<'args> WatchState<'args> {
         Self { args, reached: RefCell::default(), before: RefCell::default() }
     }
 
-    /// Compares the verdicts of listed connections with the level of `--fail-on`.
-    fn judge<'listed>(&self, listed: impl Iterator<Item = &'listed Connection>) {
+    /// Records the verdicts of listed connections that reach the level of `--fail-on`.
+    fn note_verdicts<'listed>(&self, listed: impl Iterator<Item = &'listed Connection>) {
         let verdicts = listed.map(|connection| connection.verdict);
         let reached = verdicts.filter(|verdict| self.args.fail_on.is_reached(*verdict));
         self.reached.borrow_mut().extend(reached.map(ConnectionVerdict::word));
@@ -112,15 +112,16 @@ impl<'args> WatchState<'args> {
         self.args.only.is_none_or(|only| only.admits(connection))
     }
 
+    /// Returns the connections of each host that `--only` selects.
     fn selected_connections(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
         let mut all = connections(reports);
         for of_host in &mut all {
             of_host.retain(|connection| self.is_selected(connection));
         }
-        self.judge(all.iter().flatten());
         all
     }
 
+    /// Returns the rows that `--only` selects, with their changes since the previous sample.
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
         let mut rows = connection_rows(reports, connections(reports));
         let mut before = self.before.borrow_mut();
@@ -134,13 +135,14 @@ impl<'args> WatchState<'args> {
             row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
             now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
-        // An unresponsive host keeps its earlier connections.
+        // The states of a host that did not respond stay for the next comparison.
         before.extend(now.into_iter().map(|(host, known)| (host.to_owned(), known)));
         rows.retain(|row| row.connection.as_ref().is_none_or(|one| self.is_selected(one)));
         rows
     }
 }
 
+/// Returns `new`, or the previous state of a connection that changed (`was RDMA, ok`).
 fn change(known: &HashMap<String, TransportState>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),
@@ -170,8 +172,8 @@ mod tests {
         HostReport { consumers, ..HostReport::empty(host, Via::Agent) }
     }
 
-    fn changes(reading: &WatchState<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
-        reading.rows(reports).into_iter().map(|row| row.change).collect()
+    fn changes(state: &WatchState<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
+        state.rows(reports).into_iter().map(|row| row.change).collect()
     }
 
     fn args(only: Option<Only>) -> ConnectionsArgs {
@@ -180,25 +182,25 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_of_selected_connections_without_a_row_is_no_all_clear() {
-        assert!(nothing(None).starts_with("no connection uses RDMA"));
-        assert_eq!(nothing(Some(Only::Tcp)), "--only selects none of the connections");
+    fn the_note_without_rows_depends_on_only() {
+        assert!(note_without_rows(None).starts_with("no connection uses RDMA"));
+        assert_eq!(note_without_rows(Some(Only::Tcp)), "--only selects none of the connections");
     }
 
     #[test]
-    fn a_fallback_says_what_was_before_also_where_only_fallbacks_are_shown() {
+    fn a_fallback_shows_the_previous_state_also_with_only_tcp() {
         let args = args(Some(Only::Tcp));
-        let reading = WatchState::new(&args);
-        assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
-        let fallen = changes(&reading, &[report("n1", "tcp")]);
+        let state = WatchState::new(&args);
+        assert_eq!(changes(&state, &[report("n1", "rdma")]), []);
+        let fallen = changes(&state, &[report("n1", "tcp")]);
         assert!(fallen[0].as_ref().is_some_and(|was| was.starts_with("was RDMA, ")), "{fallen:?}");
-        assert_eq!(changes(&reading, &[report("n1", "tcp")]), [None]);
+        assert_eq!(changes(&state, &[report("n1", "tcp")]), [None]);
     }
 
     #[test]
     fn host_without_a_sample_reports_no_change() {
         let args = args(None);
-        let reading = WatchState::new(&args);
+        let state = WatchState::new(&args);
         let failed =
             || HostReport::failed("n1", HostFailure::new(Reason::Connecting, "still connecting"));
         for (reports, expected) in [
@@ -209,7 +211,7 @@ mod tests {
             (report("n1", "tcp"), Some("was RDMA, unknown")),
         ] {
             let expected = expected.map(str::to_owned);
-            assert_eq!(changes(&reading, &[reports]), [expected]);
+            assert_eq!(changes(&state, &[reports]), [expected]);
         }
     }
 }

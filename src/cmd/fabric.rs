@@ -1,23 +1,22 @@
 //! Runs `rdmactl fabric`: lists nodes, links, routes, errors and problems of InfiniBand subnets.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::analyse::fabric::errors::{Thresholds, above};
-use crate::analyse::fabric::routes::{self, FabricRoute};
-use crate::analyse::fabric::{find_port, findings};
+use crate::analyse::fabric::errors::Thresholds;
+use crate::analyse::fabric::findings;
 use crate::cli::{FabricArgs, FabricView, Format, Global, SweepVia};
 use crate::collect::parse_node_names;
 use crate::input::read_text;
 use crate::model::{HostReport, Part, Parts};
 use crate::query::{
     FabricErrors, FabricLinks, FabricManagers, FabricNodes, FabricPartitions, FabricProblems,
-    FabricRoutes, FabricSubnets, FabricSwitches, HopRow, Listing, fabric_error_rows,
-    fabric_link_rows, fabric_node_rows, fabric_problem_rows, fabric_switch_rows, hop_rows,
-    manager_rows, partition_rows, subnet_rows, subnets,
+    FabricRoutes, FabricSubnets, FabricSwitches, Listing, fabric_error_rows, fabric_link_rows,
+    fabric_node_rows, fabric_problem_rows, fabric_switch_rows, manager_rows, partition_rows,
+    subnet_rows, subnets,
 };
 use crate::render::{
     FabricDocument, fabric_dot, fabric_tree, notes, render_problems, to_json, to_json_lines,
@@ -25,9 +24,10 @@ use crate::render::{
 use crate::source::set_mad_window;
 use crate::term::Term;
 
-use super::fabric_clear::{ListedCounters, refuse_clear};
+use super::fabric_clear::refuse_clear;
+use super::fabric_samples::{FoundErrors, RouteSearch};
 use super::listing::{self, Recipe, Rows};
-use super::outcome::{note, say, say_all};
+use super::outcome::{self, note, say, say_all};
 use super::{Advice, Outcome, local};
 
 pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -36,8 +36,8 @@ pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Res
     if let Some(window) = args.window {
         set_mad_window(window.into());
     }
-    let command = Fabric { global, args, term, names_by_guid: names.unwrap_or_default() };
-    if matches!(global.output(), Format::Tree | Format::Dot) {
+    let command = FabricCommand { global, args, term, names_by_guid: names.unwrap_or_default() };
+    if is_drawing(global) {
         return command.draw();
     }
     match args.view {
@@ -87,10 +87,12 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
         let what = format!("{}: a file of this kind has no {needed}", file.display());
         return Err(Advice::error(what, "save a sweep: rdmactl fabric --save FILE"));
     }
-    let is_drawing = matches!(global.output(), Format::Tree | Format::Dot);
-    if is_drawing && args.view != FabricView::Subnets {
-        let fix = "omit the view, or use another format";
-        return Err(Advice::error("--format tree and --format dot draw the whole subnet", fix));
+    if is_drawing(global) {
+        if args.view != FabricView::Subnets {
+            let fix = "omit the view, or use another format";
+            return Err(Advice::error("--format tree and --format dot draw the whole subnet", fix));
+        }
+        refuse_listing_flags(global)?;
     }
     if args.window.is_some() && (global.queries_hosts() || global.from.is_some()) {
         let fix = "omit --window";
@@ -99,17 +101,43 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     if args.clear { refuse_clear(global, args) } else { Ok(()) }
 }
 
-struct Fabric<'args> {
+/// True if the output is a drawing of the subnet, not a listing.
+fn is_drawing(global: &Global) -> bool {
+    matches!(global.output(), Format::Tree | Format::Dot)
+}
+
+/// Refuses flags of a listing for a drawing, which shows one sample and has no rows.
+fn refuse_listing_flags(global: &Global) -> anyhow::Result<()> {
+    let flags = [
+        ("--watch", global.watch.is_some()),
+        ("--count", global.count.is_some()),
+        ("--where (-w)", global.filter.is_some()),
+        ("--sort (-s)", global.sort.is_some()),
+        ("--columns (-o)", !global.columns.is_empty()),
+        ("--no-header (-n)", global.no_header),
+        ("--no-fold", global.no_fold),
+    ];
+    let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let what = format!("{flag} has no effect on --format tree and --format dot");
+    Err(Advice::error(what, "remove the flag, or use another format"))
+}
+
+/// Arguments of one run.
+struct FabricCommand<'args> {
     global: &'args Global,
     args: &'args FabricArgs,
     term: Term,
     names_by_guid: HashMap<u64, String>,
 }
 
-impl Fabric<'_> {
+impl FabricCommand<'_> {
     /// Returns the parts of a report that the view needs; with `--save`, the parts of every view.
     fn parts(&self) -> Parts {
         let of_view: &[Part] = match self.args.view {
+            // A drawing has no findings, which need the routes.
+            FabricView::Subnets if is_drawing(self.global) => &[],
             FabricView::Subnets | FabricView::Routes | FabricView::Problems => {
                 &[Part::FabricRoutes]
             }
@@ -131,10 +159,18 @@ impl Fabric<'_> {
         parts
     }
 
-    /// Sets the names of the name map. With `-v`, prints why the sweep rejected tables.
-    fn rename(&self, report: &mut HostReport) {
+    /// Prepares a report for output.
+    fn prepare(&self, report: &mut HostReport) {
+        if self.global.verbose > 0 {
+            self.note_rejected_tables(report);
+        }
+        self.apply_name_map(report);
+    }
+
+    /// Prints why a sweep rejected the tables of subnet administration.
+    fn note_rejected_tables(&self, report: &HostReport) {
         for fabric in report.fabrics.iter().flatten().filter(|fabric| !fabric.nodes.is_empty()) {
-            for why in fabric.rejected_tables.iter().filter(|_| self.global.verbose > 0) {
+            for why in &fabric.rejected_tables {
                 let text = format!(
                     "{}/{}: swept by directed routes, because of the tables of subnet \
                      administration: {why}",
@@ -143,6 +179,10 @@ impl Fabric<'_> {
                 say(self.term, &note(&text));
             }
         }
+    }
+
+    /// Replaces node names by the names of `--node-name-map`.
+    fn apply_name_map(&self, report: &mut HostReport) {
         let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
         for node in nodes {
             if let Some(name) = self.names_by_guid.get(&node.guid.0) {
@@ -152,13 +192,14 @@ impl Fabric<'_> {
     }
 
     fn list<L: Listing>(&self, rows: &Rows<'_, L>) -> anyhow::Result<Outcome> {
-        self.list_with(&Recipe { parts: self.parts(), ..self.recipe(rows) })
+        self.list_with(&self.recipe(rows))
     }
 
     fn list_with<L: Listing>(&self, recipe: &Recipe<'_, L>) -> anyhow::Result<Outcome> {
-        listing::run(self.global, self.term, recipe, |report| self.rename(report))
+        listing::run(self.global, self.term, recipe, |report| self.prepare(report))
     }
 
+    /// Returns the recipe that all views share, with documents of whole subnets.
     fn recipe<'rows, L: Listing>(&self, rows: &'rows Rows<'rows, L>) -> Recipe<'rows, L> {
         Recipe {
             parts: self.parts(),
@@ -185,25 +226,18 @@ impl Fabric<'_> {
         })
     }
 
+    /// Lists the error counters above their thresholds, and clears them with `--clear`. A listed
+    /// counter is a problem.
     fn errors(&self) -> anyhow::Result<Outcome> {
-        let thresholds = match &self.args.thresholds {
-            None => Thresholds::default(),
-            Some(path) => {
-                let place = || format!("cannot read the thresholds in {}", path.display());
-                let text = read_text(path, MAX_TEXT_BYTES).with_context(place)?;
-                Thresholds::parse(&text).map_err(|error| {
-                    let what = format!("{}: {error}", path.display());
-                    Advice::error(what, "write lines such as SymbolErrorCounter=10")
-                })?
-            }
-        };
-        // A capture has no replies to the different requests for error counters alone.
+        let thresholds =
+            self.args.thresholds.as_deref().map(read_thresholds).transpose()?.unwrap_or_default();
+        // `FabricErrors` and `FabricCounters` send different requests. Only the requests of
+        // `FabricCounters` have a reply in every capture.
         let needs_all = thresholds.name_traffic() || self.global.from.is_some();
         let mut parts = self.parts();
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
         let is_document = matches!(self.global.output(), Format::Json | Format::Ndjson);
-        let has_errors = Cell::new(false);
-        let listed = RefCell::new(ListedCounters::default());
+        let found = FoundErrors::default();
         let outcome = listing::run(
             self.global,
             self.term,
@@ -211,70 +245,49 @@ impl Fabric<'_> {
                 parts,
                 nothing: "no error counter is above its threshold",
                 footer: &|rows, _| {
-                    has_errors.set(rows.iter().any(|row| row.item.is_some()));
-                    listed.replace(ListedCounters::of(rows));
+                    found.note_rows(rows);
                     String::new()
                 },
                 ..self.recipe(&|reports, _| fabric_error_rows(reports, &thresholds))
             },
             |report| {
-                self.rename(report);
-                // JSON has no rows and no filter, so the reports are checked here.
-                let mut fabrics = report.fabrics.iter().flatten().filter(|_| is_document);
-                if fabrics.any(|fabric| above(fabric, &thresholds).next().is_some()) {
-                    has_errors.set(true);
+                self.prepare(report);
+                // JSON has no rows and no footer, so the reports are checked here.
+                if is_document {
+                    found.note_report(report, &thresholds);
                 }
             },
         )?;
-        let outcome = if has_errors.get() { Outcome::Problem } else { outcome };
+        let outcome = found.outcome(outcome);
         if !self.args.clear {
             return Ok(outcome);
         }
-        Ok(listed.into_inner().clear(self.global, self.term)?.unwrap_or(outcome))
+        Ok(found.into_listed().clear(self.global, self.term)?.unwrap_or(outcome))
     }
 
-    /// Lists the routes between two nodes; a route that ends early is a problem.
+    /// Lists the routes between two nodes. A route that ends early is a problem.
     fn routes(&self) -> anyhow::Result<Outcome> {
+        // `check` has refused any other number of ends.
         let [from, to] = &self.args.ends[..] else { return Ok(Outcome::Nothing) };
-        let failed = Cell::new(false);
-        let problem = RefCell::new(None);
+        let search = RefCell::new(RouteSearch::new(from, to));
         let outcome = self.list_with(&Recipe::<FabricRoutes> {
             nothing: "no route",
-            ..self.recipe(&|reports, _| {
-                let mut rows: Vec<HopRow<'_>> = Vec::new();
-                let mut missing = None;
-                for place in subnets(reports) {
-                    let Some(fabric) = place.fabric else { continue };
-                    match (find_port(fabric, from), find_port(fabric, to)) {
-                        (Ok(from), Ok(to)) => {
-                            let routes = routes::routes(fabric, from, to);
-                            let is_broken = |route: &FabricRoute| route.failure.is_some();
-                            let has_none = routes.is_empty() || routes.iter().any(is_broken);
-                            failed.set(failed.get() || has_none);
-                            rows.extend(hop_rows(place, &routes));
-                        }
-                        (Err(error), _) | (_, Err(error)) => missing = Some(error),
-                    }
-                }
-                if rows.is_empty() {
-                    problem.replace(missing);
+            ..self.recipe(&|reports, hosts_named| {
+                let (rows, missing) = search.borrow_mut().sample(reports, hosts_named);
+                if let Some(missing) = missing {
+                    let error = Advice::error(missing, "list the nodes: rdmactl fabric nodes");
+                    outcome::report(self.term, &error);
                 }
                 rows
             })
         })?;
-        match problem.into_inner() {
-            Some(error) => {
-                Err(Advice::error(error.to_string(), "list the nodes: rdmactl fabric nodes"))
-            }
-            None if failed.get() => Ok(Outcome::Problem),
-            None => Ok(outcome),
-        }
+        Ok(search.into_inner().outcome(outcome))
     }
 
+    /// Draws each subnet as a tree or as a graph.
     fn draw(&self) -> anyhow::Result<Outcome> {
-        let mut reports =
-            listing::read_with_progress(self.global, self.term, &[Part::Fabric].into())?;
-        reports.hosts.iter_mut().for_each(|report| self.rename(report));
+        let mut reports = listing::read_with_progress(self.global, self.term, &self.parts())?;
+        reports.hosts.iter_mut().for_each(|report| self.prepare(report));
         for place in subnets(&reports.hosts) {
             let Some(fabric) = place.fabric else { continue };
             let is_tree = self.global.output() == Format::Tree;
@@ -290,6 +303,15 @@ impl Fabric<'_> {
 /// Maximum size of a file of names or thresholds; enough for 100,000 names of 64 characters.
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
+fn read_thresholds(path: &Path) -> anyhow::Result<Thresholds> {
+    let text = read_text(path, MAX_TEXT_BYTES)
+        .with_context(|| format!("cannot read the thresholds in {}", path.display()))?;
+    Thresholds::parse(&text).map_err(|error| {
+        let what = format!("{}: {error}", path.display());
+        Advice::error(what, "write lines such as SymbolErrorCounter=10")
+    })
+}
+
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
     let text = read_text(path, MAX_TEXT_BYTES)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;
@@ -297,4 +319,34 @@ fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
         let what = format!("{}: {error}", path.display());
         Advice::error(what, "write lines such as 0x0002c90200000001 \"leaf001\"")
     })
+}
+
+#[test]
+fn a_drawing_refuses_flags_of_listings() {
+    use clap::Parser as _;
+
+    use crate::cli::{Cli, Command};
+
+    let refusal = |flags: &[&str]| {
+        let cli = Cli::try_parse_from(["rdmactl", "fabric"].iter().chain(flags)).unwrap();
+        let Some(Command::Fabric(args)) = &cli.command else { unreachable!("{flags:?}") };
+        check(&cli.global, args).err().map(|error| error.to_string())
+    };
+    for (flags, named) in [
+        (&["--watch"][..], "--watch"),
+        (&["--count", "2"], "--count"),
+        (&["-w", "lid==1"], "--where (-w)"),
+        (&["-s", "lid"], "--sort (-s)"),
+        (&["-o", "lid"], "--columns (-o)"),
+        (&["-n"], "--no-header (-n)"),
+        (&["--no-fold"], "--no-fold"),
+    ] {
+        let expected = format!("{named} has no effect on --format tree and --format dot");
+        for format in ["tree", "dot"] {
+            let drawing = [&["-f", format], flags].concat();
+            assert_eq!(refusal(&drawing).as_ref(), Some(&expected));
+        }
+        assert_eq!(refusal(flags), None, "a listing supports {named}");
+    }
+    assert_eq!(refusal(&["-f", "tree", "--via", "smp", "--save", "net.ndjson", "-v"]), None);
 }

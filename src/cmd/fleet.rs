@@ -99,15 +99,15 @@ fn new_starter(
     Ok(starter)
 }
 
-/// Result of one host, with its transport.
-pub(super) struct HostResult<T> {
+/// Report or recording of a host, with its source.
+pub(super) struct ReadHost<T> {
     pub(super) what: T,
     pub(super) via: Via,
     /// Agent that could neither be ended nor killed.
     left: Option<CleanupFailure>,
 }
 
-type HostReply<T> = Result<HostResult<T>, HostFailure>;
+type HostReply<T> = Result<ReadHost<T>, HostFailure>;
 
 enum QueryEvent<T> {
     /// The host with this index responded or failed.
@@ -171,7 +171,7 @@ pub(super) fn report_in_batches(
 
 fn report(host: &Host, result: HostReply<HostReport>) -> HostReport {
     match result {
-        Ok(HostResult { what, via, left }) => {
+        Ok(ReadHost { what, via, left }) => {
             HostReport { host: host.to_string(), via, ..with_cleanup_failure(what, left) }
         }
         Err(failure) => HostReport::failed(host.to_string(), failure),
@@ -191,7 +191,7 @@ pub(super) fn record_hosts(
     for (host, result) in asked {
         let name = host.to_string();
         match result {
-            Ok(HostResult { what: Recording { taken_ns, left_out, entries }, via, left }) => {
+            Ok(ReadHost { what: Recording { taken_ns, left_out, entries }, via, left }) => {
                 let head = CapturedHost { left_out, ..CapturedHost::new(&*name, via, taken_ns) };
                 let source = Recorded::new(entries.iter().cloned(), taken_ns);
                 let mut report = host_report(&source, parts, name, via);
@@ -248,12 +248,13 @@ fn query_hosts<T: Send>(
         let (watchdog, starter) = (&watchdog, &starter);
         let run = move || {
             // The receiver takes results until the sender is dropped.
-            fan_out(hosts, fanout, watchdog, ask, |index, answer| {
+            let asked = fan_out(hosts, fanout, watchdog, ask, |index, answer| {
                 let _ = send.send((index, answer));
-            })?;
+            });
             // All agents have ended, so the following analysis must not delay a signal.
             starter.end();
-            interrupt::only_local_work()
+            interrupt::local_work();
+            asked
         };
         let run = thread::Builder::new().name("hosts".into()).spawn_scoped(scope, run);
         let run = run.context("cannot start a thread")?;
@@ -284,7 +285,7 @@ fn ask_host<T>(
     match ask(&reader, deadline) {
         Ok(what) => {
             let left = reader.end(Deadline::after(HostReader::END_TIMEOUT)).err();
-            Ok(HostResult { what, via, left })
+            Ok(ReadHost { what, via, left })
         }
         Err(failure) => Err(starter.suggest_time(reader.give_up(failure), starter.timeout)),
     }

@@ -1,8 +1,9 @@
 //! Handles signals. In a run with other hosts or on the full screen, the first signal ends the
 //! run and its agents; the second one kills the process.
 //!
-//! Other runs keep the default action of signals. After all hosts have responded, a signal also
-//! ends the program at once: analysis and output leave nothing running on a host.
+//! Analysis and output leave nothing running on a host. After a signal they get one second, also
+//! between the samples of `--watch` and between the passes of `ping`. Other runs keep the default
+//! action of signals.
 
 use std::fs;
 use std::io;
@@ -21,9 +22,10 @@ use crate::term::screen;
 /// Signal that ended the run; 0 for none.
 static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 
-/// True if nothing is left running on a host.
+/// True while the program analyzes or prints, and no host does anything for it.
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
+/// Time that analysis and output get after a signal.
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
 /// Installs a handler: the first signal cancels the run and prints its results; the next one
@@ -35,7 +37,7 @@ pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
 
 /// Installs a handler: the first signal calls `end`; the next one kills.
 pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> {
-    IS_LOCAL.store(false, Ordering::SeqCst);
+    remote_work();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = parse_ignored(&status);
     // Signals that nohup or a shell's background job ignores stay ignored.
@@ -43,29 +45,42 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
     let mut signals = Signals::new(wanted)?;
     let serve = move || {
         for signal in signals.forever() {
-            let is_first = ENDED_BY.swap(signal, Ordering::SeqCst) == 0;
-            if is_first && !IS_LOCAL.load(Ordering::SeqCst) {
-                end();
-            } else {
+            if ENDED_BY.swap(signal, Ordering::SeqCst) != 0 {
                 end_by(signal);
+            }
+            end();
+            if IS_LOCAL.load(Ordering::SeqCst) {
+                end_soon();
             }
         }
     };
     thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
 }
 
-/// Marks that nothing is left running on a host. From now on, a signal ends the program at once.
-/// A signal that came before ends it after one second.
-pub(super) fn only_local_work() -> io::Result<()> {
+/// Marks the start of work with hosts. A signal lets the program end this work properly.
+pub(super) fn remote_work() {
+    IS_LOCAL.store(false, Ordering::SeqCst);
+}
+
+/// Marks the start of analysis and output, which a signal ends after [`TIME_TO_PRINT`]. For a
+/// signal that came before, the time starts now.
+pub(super) fn local_work() {
     IS_LOCAL.store(true, Ordering::SeqCst);
-    if ENDED_BY.load(Ordering::SeqCst) == 0 {
-        return Ok(());
+    if ENDED_BY.load(Ordering::SeqCst) != 0 {
+        end_soon();
     }
+}
+
+/// Ends the program after [`TIME_TO_PRINT`], unless it works with hosts then.
+fn end_soon() {
     let end = || {
         thread::park_timeout(TIME_TO_PRINT);
-        end_at_once();
+        if IS_LOCAL.load(Ordering::SeqCst) {
+            end_at_once();
+        }
     };
-    thread::Builder::new().name("rest".into()).stack_size(64 * 1024).spawn(end).map(drop)
+    // Without a thread, a second signal is needed.
+    let _ = thread::Builder::new().name("rest".into()).stack_size(64 * 1024).spawn(end);
 }
 
 /// Ends the program by the received signal with its default action.

@@ -27,7 +27,8 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) document: Parts,
     /// Parts that do not come from the hosts and are not read there.
     pub(super) given: Parts,
-    /// True if --watch shows the changes between two samples.
+    /// True if the rows of --watch compare two samples. With --count, one sample without output
+    /// then comes before the samples that --count counts.
     pub(super) shows_changes: bool,
     /// True if the rows of a host depend on this host alone.
     pub(super) is_per_host: bool,
@@ -235,14 +236,19 @@ pub(super) fn read_with_progress(
     parts: &Parts,
 ) -> anyhow::Result<Reports> {
     // With -H the fan-out ends on a signal; a sweep from this host prints what it found.
-    if parts.has(Part::Fabric) && !global.queries_hosts() && global.from.is_none() {
+    let is_sweep = parts.has(Part::Fabric) && !global.queries_hosts() && global.from.is_none();
+    if is_sweep {
         interrupt::end_on_signals(stop_mads)?;
     }
     let line = || {
         let requests = ended_mads();
         (requests > 0).then(|| format!("reading the subnet: {requests} requests"))
     };
-    progress::show(term, line, || read(global, parts))
+    let reports = progress::show(term, line, || read(global, parts));
+    if is_sweep {
+        interrupt::local_work();
+    }
+    reports
 }
 
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {

@@ -47,6 +47,9 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         if parts.has(Part::Fabric)
             && let Some(report) = imported(path)?
         {
+            if let Some(save) = &global.save {
+                return Err(nothing_to_save(path, save)?);
+            }
             let hosts = vec![report];
             return Ok(Reports { hosts, hosts_named: false, taken_ns: None, saved: Ok(()) });
         }
@@ -205,6 +208,14 @@ fn refuse_same(from: &Path, save: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns the error for `--save` with a file of another tool, which holds no raw data.
+fn nothing_to_save(from: &Path, save: &Path) -> anyhow::Result<anyhow::Error> {
+    let what = format!("{}: a file of this kind has no raw data to save", from.display());
+    let (from, save) = (from.display().to_string(), save.display().to_string());
+    let (from, save) = (shlex::try_quote(&from)?, shlex::try_quote(&save)?);
+    Ok(Advice::error(what, format!("remove --save, or copy the file: cp {from} {save}")))
+}
+
 pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     capture.save(path).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -245,4 +256,31 @@ fn a_large_file_of_another_tool_is_an_error_and_a_large_capture_is_not() {
     }
     assert!(import("{\"schema\":", MAX_IMPORTED_BYTES + 1).unwrap().is_none());
     assert!(import("leaf a n1\n", MAX_IMPORTED_BYTES + 1).unwrap().is_none());
+}
+
+#[test]
+fn a_file_of_another_tool_is_not_saved() {
+    use clap::Parser as _;
+
+    use crate::cli::Cli;
+
+    const LINE: &str = "{ CA-SM Ports:01 SystemGUID:b83fd20300100000 NodeGUID:b83fd20300100000 \
+        PortGUID:b83fd20300100001 VenID:0002C9 DevID:101B Rev:000000A1 {n1 HCA-1} LID:0001 \
+        PN:01 } { SW Ports:28 SystemGUID:b83fd20300a00100 NodeGUID:b83fd20300a00100 \
+        PortGUID:b83fd20300a00100 VenID:000002C9 DevID:D2F00000 Rev:000000A0 {leaf001} LID:0002 \
+        PN:02 } PHY=4x LOG=ACT SPD=50\n";
+    let folder = tempfile::tempdir().unwrap();
+    let (from, save) = (folder.path().join("opensm-subnet.lst"), folder.path().join("saved"));
+    fs::write(&from, LINE).unwrap();
+    let (from, save) = (from.to_str().unwrap(), save.to_str().unwrap());
+    let read = |flags: &[&str]| {
+        let words = [&["rdmactl", "fabric", "--from", from], flags].concat();
+        read(&Cli::try_parse_from(words).unwrap().global, &[Part::Fabric].into())
+    };
+    assert_eq!(read(&[]).unwrap().hosts.len(), 1);
+    let error = read(&["--save", save]).unwrap_err();
+    let advice = error.downcast_ref::<Advice>().unwrap();
+    assert_eq!(advice.what, format!("{from}: a file of this kind has no raw data to save"));
+    assert_eq!(advice.fix, format!("remove --save, or copy the file: cp {from} {save}"));
+    assert!(!Path::new(save).exists());
 }

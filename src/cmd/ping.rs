@@ -102,10 +102,11 @@ impl<'a> RunSource<'a> {
         Ok(match self {
             Self::Real(real) => {
                 let is_stream = output.global.output() == Format::Ndjson;
-                let listener =
-                    Listener { stream: is_stream.then_some(stream), ..Listener::default() };
+                let stream = is_stream.then_some(stream);
+                let listener = Listener { stream, ends_by_signal: true, ..Listener::default() };
                 let report = listener.progress.show(output.term, || real.run(&listener))?;
                 say_all(output.term, notes::cut_short(&real.args, &report));
+                say_all(output.term, notes::interrupted(&report));
                 report
             }
             Self::Simulated(file, args) => simulated::run(output.global, args, file)?,
@@ -124,6 +125,10 @@ impl<'a> RunSource<'a> {
     fn once(&self, output: &ReportOutput<'_>) -> anyhow::Result<Outcome> {
         let stream = self.stream(output);
         let report = self.run(output, &stream)?;
+        if let Self::Real(real) = self {
+            // A signal may end the program while it prints.
+            real.end();
+        }
         // The run is saved even if stdout accepts no output.
         let printed = output.print(&report, &stream);
         if let Some(path) = &output.global.save {
@@ -144,6 +149,8 @@ impl<'a> RunSource<'a> {
         } else {
             let watchdog = Watchdog::start().context("cannot start a thread")?;
             interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+            // No host takes part.
+            interrupt::local_work();
             watchdog
         };
         let stream = self.stream(output);

@@ -32,7 +32,7 @@ use crate::sys::heap;
 use crate::term::Term;
 use crate::term::screen::{self, Screen, ScreenError};
 
-use super::outcome::{note, say_all};
+use super::outcome::say_all;
 use super::{Advice, Outcome};
 use input::Input;
 use origin::SampleOrigin;
@@ -50,15 +50,12 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
     input::watch(&sender).context("cannot watch keys and signals")?;
     let panicked = sender.clone();
     screen::restore_on_panic(move || drop(panicked.send(Input::Panicked)));
-    let session = Session::start(global, origin, settings, sender, inputs).map_err(no_screen)?;
-    let ended = session.run(wanted)?;
-    if let Some(frame) = &ended.frame {
-        term.write_stdout(frame)?;
-    }
-    say_all(term, ended.left.iter().chain(&ended.left_by_ping).map(|left| note(left)));
-    let cut = "the disk is too slow: the end of the recording may be missing";
-    say_all(term, ended.is_cut.then(|| note(cut)));
-    Ok(ended.outcome())
+    let session = Session::start(global, origin, settings, sender, inputs, term);
+    let ended = session.map_err(no_screen)?.run(wanted);
+    let printed = ended.frame.as_ref().map_or(Ok(()), |frame| term.write_stdout(frame));
+    say_all(term, ended.notes());
+    printed?;
+    ended.into_outcome()
 }
 
 /// Returns the error; without a usable terminal, the fix names an alternative.

@@ -25,12 +25,11 @@ use super::{Outcome, compat};
 /// Prints help or the version on stdout, a usage error on stderr.
 pub(super) fn print(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let term = Term::default();
-    let asked = help_topic(error, words);
-    let text = match error.kind() {
-        _ if asked.is_some() => asked.unwrap_or_default(),
-        ErrorKind::DisplayHelp => help(&error.to_string(), words),
-        ErrorKind::DisplayVersion => error.to_string(),
-        _ => {
+    let text = match (help_topic(error, words), error.kind()) {
+        (Some(text), _) => text,
+        (None, ErrorKind::DisplayHelp) => help(&error.to_string(), words),
+        (None, ErrorKind::DisplayVersion) => error.to_string(),
+        (None, _) => {
             let (what, fix) = explain(error, words);
             say(term, &Note { text: what, fix: Some(fix) });
             return Outcome::Nothing.into();
@@ -45,7 +44,7 @@ pub(super) fn print(error: &clap::Error, words: &[OsString]) -> ExitCode {
 
 /// Returns the text of `help`, `help COMMAND` and `help CODE`; `None` for other words.
 ///
-/// clap reports `help` as an unknown command, so flags may come before it.
+/// clap has no command `help` here and reports the word as unknown. Flags may stand before it.
 fn help_topic(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let word = error.get(ContextKind::InvalidSubcommand).and_then(first_string);
     if error.kind() != ErrorKind::InvalidSubcommand || word.as_deref() != Some("help") {
@@ -61,12 +60,45 @@ fn help_topic(error: &clap::Error, words: &[OsString]) -> Option<String> {
     Some(help(&format!("rdmactl-{topic}"), &["--help".into()]))
 }
 
-/// Returns the first word after `help` that is no flag.
+/// Returns the first word after `help` that is no flag and no value of a flag.
 fn topic_of(words: &[OsString]) -> Option<&OsString> {
-    let mut after = words.iter().skip_while(|word| *word != "help").skip(1);
-    after.find(|word| !word.to_string_lossy().starts_with('-'))
+    plain_words(words).into_iter().skip_while(|word| *word != "help").nth(1)
 }
 
+/// Returns the words that are neither flags nor values of the flags of every command.
+fn plain_words(words: &[OsString]) -> Vec<&OsString> {
+    let tree = Cli::command();
+    let mut plain = Vec::new();
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if !text.starts_with('-') {
+            plain.push(word);
+        } else if is_followed_by_value(&tree, &text) {
+            words.next();
+        }
+    }
+    plain
+}
+
+/// True if the word after these flags is the value of a flag: `--hosts`, `-H` or `-vH`.
+fn is_followed_by_value(tree: &clap::Command, flags: &str) -> bool {
+    let needs_value = |flag: &str| {
+        let arg = tree.get_arguments().find(|arg| is_called(arg, flag));
+        arg.is_some_and(|arg| {
+            let is_optional = arg.get_num_args().is_some_and(|range| range.min_values() == 0);
+            arg.get_action().takes_values() && !is_optional
+        })
+    };
+    if flags.starts_with("--") {
+        return needs_value(flags);
+    }
+    let mut letters = flags.chars().skip(1);
+    // The rest of the word is the value: `-Hn1`.
+    letters.any(|letter| needs_value(&format!("-{letter}"))) && letters.next().is_none()
+}
+
+/// Returns the failure and the fix of a usage error.
 fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let context = |kind| error.get(kind).and_then(first_string);
     if error.kind() == ErrorKind::InvalidSubcommand {
@@ -75,51 +107,72 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
             word = topic_of(words).map_or(word, |topic| topic.to_string_lossy().into_owned());
         }
         let what = format!("unknown command {}", escape(&names::shortened(&word)));
-        return (what, escape(&fix_of_word(&word, words)).into_owned());
+        return (what, escape(&fix_of_unknown_command(&word, words)).into_owned());
     }
-    let name = command_of(words);
-    let command = name.map_or("rdmactl".to_owned(), |name| format!("rdmactl {name}"));
+    let command = command_of(words);
     let flag = context(ContextKind::InvalidArg).unwrap_or_default();
+    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    let what = failure_of_argument(error, command, &flag, &value);
+    let fix = fix_of_argument(error, command, (&flag, &value), words);
+    (what, escape(&fix).into_owned())
+}
+
+/// Returns the failure of an unknown flag, or of an invalid flag or value.
+fn failure_of_argument(
+    error: &clap::Error,
+    command: Option<&str>,
+    flag: &str,
+    value: &str,
+) -> String {
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
-    let text = match name {
+    let text = match command {
         Some(name) if is_unknown && !flag.starts_with('-') => {
-            format!("{name} takes no argument {}", names::shortened(&flag))
+            format!("{name} takes no argument {}", names::shortened(flag))
         }
-        _ if is_unknown => format!("unknown flag {}", names::shortened(&flag)),
+        _ if is_unknown => format!("unknown flag {}", names::shortened(flag)),
         _ => error.to_string(),
     };
-    let value = context(ContextKind::InvalidValue).unwrap_or_default();
-    let text =
-        if value.is_empty() { text } else { text.replace(&value, &names::shortened(&value)) };
+    let text = if value.is_empty() { text } else { text.replace(value, &names::shortened(value)) };
     let text = if is_unknown { text.replace('\n', " ") } else { text };
     let what = text.split("\n\n").next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end().replace("\n  ", " ");
-    let what = what.lines().map(|line| escape(&short_words(line)).into_owned());
-    let what = what.collect::<Vec<_>>().join("\n");
+    let lines = what.lines().map(|line| escape(&short_words(line)).into_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the fix of an unknown flag, or of an invalid flag or value.
+fn fix_of_argument(
+    error: &clap::Error,
+    command: Option<&str>,
+    (flag, value): (&str, &str),
+    words: &[OsString],
+) -> String {
     if error.kind() == ErrorKind::ArgumentConflict
         && flag.starts_with("--where")
         && let Some(fix) = replacements::of_filters(words)
     {
-        return (what, escape(&fix).into_owned());
+        return fix;
     }
-    if let Some(fix) = fix_of_value(name, &flag, &value) {
-        return (what, escape(&fix).into_owned());
+    if let Some(fix) = fix_of_value(command, flag, value) {
+        return fix;
     }
-    let other = if is_unknown { replacements::of_flag(name, &flag, words) } else { None };
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let other = if is_unknown { replacements::of_flag(command, flag, words) } else { None };
+    let suggested = |kind| error.get(kind).and_then(first_string);
     let near = if is_unknown {
-        near_flag(name, &flag)
+        near_flag(command, flag)
     } else {
-        context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedValue))
+        suggested(ContextKind::SuggestedArg).or_else(|| suggested(ContextKind::SuggestedValue))
     };
-    let fix = match (other, near) {
-        (Some(fix), _) => format!("{fix}; all flags: {command} --help"),
-        (None, Some(near)) => format!("write {near}; all flags: {command} --help"),
-        (None, None) => format!("list the flags and examples: {command} --help"),
-    };
-    (what, escape(&fix).into_owned())
+    let called = command.map_or("rdmactl".to_owned(), |name| format!("rdmactl {name}"));
+    match (other, near) {
+        (Some(fix), _) => format!("{fix}; all flags: {called} --help"),
+        (None, Some(near)) => format!("write {near}; all flags: {called} --help"),
+        (None, None) => format!("list the flags and examples: {called} --help"),
+    }
 }
 
-fn fix_of_word(word: &str, words: &[OsString]) -> String {
+fn fix_of_unknown_command(word: &str, words: &[OsString]) -> String {
     // A tool of `compat` keeps its own options.
     if let Some(fix) = compat::instead_of(word, words) {
         return fix;
@@ -128,7 +181,7 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
         return fix;
     }
     if matches!(word, "explain" | "verdict") {
-        let mut known = words.iter().filter_map(|word| word.to_str());
+        let mut known = plain_words(words).into_iter().filter_map(|word| word.to_str());
         let code = known.find(|word| verdict::text_of(word).is_some());
         let code =
             code.unwrap_or("CODE, with the code of a verdict; list the codes: man rdmactl-ping");
@@ -143,21 +196,23 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
         let hosts = replacements::hosts_of(words, Some(word));
         return format!("rdmactl {near} {hosts}").trim_end().to_owned();
     }
-    let is_several = word.contains(['[', ',', '@']);
+    let has_several = word.contains(['[', ',', '@']);
     let has_number = word.chars().any(|letter| letter.is_ascii_digit());
-    if replacements::is_set(word) && (is_several || has_number) {
+    if replacements::is_set(word) && (has_several || has_number) {
         let set = shlex::try_quote(word).unwrap_or_default();
-        let way = replacements::hosts_of(words, Some(word));
-        let way = if way.is_empty() { way } else { format!(" {way}") };
+        let hosts = replacements::hosts_of(words, Some(word));
+        let flags = if hosts.is_empty() { hosts } else { format!(" {hosts}") };
         let (whose, their) =
-            if is_several { ("these hosts", "their") } else { ("this host", "its") };
+            if has_several { ("these hosts", "their") } else { ("this host", "its") };
         return format!(
-            "a summary of {whose}: rdmactl -H {set}{way}; {their} devices: rdmactl devices {set}{way}"
+            "a summary of {whose}: rdmactl -H {set}{flags}; \
+             {their} devices: rdmactl devices {set}{flags}"
         );
     }
     "list the commands: rdmactl -h".to_owned()
 }
 
+/// Returns the fix for a value that fits another flag: `-f 16`, `-f FILE`, `hosts --count SET`.
 fn fix_of_value(command: Option<&str>, flag: &str, value: &str) -> Option<String> {
     if flag.starts_with("--format") {
         if value.parse::<u16>().is_ok() {
@@ -194,13 +249,14 @@ fn first_string(value: &ContextValue) -> Option<String> {
     }
 }
 
+/// Returns the first word that is the name of a command, and no value of a flag.
 fn command_of(words: &[OsString]) -> Option<&str> {
     let tree = Cli::command();
-    let named = words.iter().skip(1).filter_map(|word| word.to_str());
-    named.into_iter().find(|word| tree.find_subcommand(word).is_some())
+    let mut named = plain_words(words).into_iter().filter_map(|word| word.to_str());
+    named.find(|word| tree.find_subcommand(word).is_some())
 }
 
-/// Returns the help of a command. `-h` fits on one screen; `--help` is complete.
+/// Returns the help of a command: complete if `words` contain `--help`, else for one screen.
 ///
 /// `name` is the display name in clap: `rdmactl` or `rdmactl-ping`.
 fn help(name: &str, words: &[OsString]) -> String {
@@ -232,8 +288,8 @@ fn render_short(command: &mut clap::Command, short: &short_help::ShortHelp) -> S
     let flags = short.flags().map(|typed| {
         let flag = typed.split(' ').next().unwrap_or(typed);
         let arg = command.get_arguments().find(|arg| is_called(arg, flag));
-        let own = short_help::own_text(short.command, flag).map(str::to_owned);
-        (typed.to_owned(), own.or_else(|| arg.map(help_of)).unwrap_or_default())
+        let short_text = short_help::own_text(short.command, flag).map(str::to_owned);
+        (typed.to_owned(), short_text.or_else(|| arg.map(help_of)).unwrap_or_default())
     });
     let commands = command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| {
         let about = one.get_about().map(ToString::to_string);
@@ -263,6 +319,7 @@ fn help_of(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
+/// True if `flag`, with its dashes, is the long or the short form of the argument.
 fn is_called(arg: &Arg, flag: &str) -> bool {
     match flag.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
@@ -275,6 +332,43 @@ fn is_called(arg: &Arg, flag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn typed(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn value_of_a_flag_is_no_command() {
+        for (line, command) in [
+            ("rdmactl ping -H n1 --bogus", Some("ping")),
+            ("rdmactl -H ping devices --bogus", Some("devices")),
+            ("rdmactl --hosts ping devices --bogus", Some("devices")),
+            ("rdmactl --hosts=n1 ping --bogus", Some("ping")),
+            ("rdmactl -Hn1 ping --bogus", Some("ping")),
+            ("rdmactl -vH ping devices --bogus", Some("devices")),
+            ("rdmactl -v --sudo ping --bogus", Some("ping")),
+            ("rdmactl --watch ping --bogus", Some("ping")),
+            ("rdmactl --unknown ping", Some("ping")),
+            ("rdmactl - -- ping", Some("ping")),
+            ("rdmactl -H ping --bogus", None),
+            ("rdmactl -H", None),
+        ] {
+            assert_eq!(command_of(&typed(line)), command, "{line}");
+        }
+    }
+
+    #[test]
+    fn value_of_a_flag_is_no_topic_of_help() {
+        for (line, topic) in [
+            ("rdmactl help ping", Some("ping")),
+            ("rdmactl -l help help ping", Some("ping")),
+            ("rdmactl help -H gids ping", Some("ping")),
+            ("rdmactl help -v", None),
+        ] {
+            let words = typed(line);
+            assert_eq!(topic_of(&words).and_then(|word| word.to_str()), topic, "{line}");
+        }
+    }
 
     #[test]
     fn a_short_help_fits_on_one_screen() {

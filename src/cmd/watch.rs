@@ -46,14 +46,27 @@ impl<'global> Watch<'global> {
         } else {
             let watchdog = Watchdog::start().context("cannot start a thread")?;
             interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+            interrupt::local_work();
             (watchdog, None)
         };
         let left = global.count.map(|count| count.saturating_add(extra));
         Ok(Self { global, parts, every, left, due: None, watchdog, hosts })
     }
 
-    /// Waits for the next sample and takes it; `None` after the last one.
+    /// Waits for the next sample and takes it; `None` after the last one. Between the samples, a
+    /// signal ends the work of the caller.
     pub(super) fn next(&mut self) -> anyhow::Result<Option<Reports>> {
+        if self.hosts.is_some() {
+            interrupt::remote_work();
+        }
+        let sample = self.take()?;
+        if sample.is_some() {
+            interrupt::local_work();
+        }
+        Ok(sample)
+    }
+
+    fn take(&mut self) -> anyhow::Result<Option<Reports>> {
         let is_first = self.due.is_none();
         if self.left == Some(0) || self.waits_in_vain() {
             return Ok(None);
@@ -79,7 +92,11 @@ impl<'global> Watch<'global> {
     }
 
     pub(super) fn end(self) -> Vec<String> {
-        self.hosts.map(LiveAgents::end).unwrap_or_default()
+        let Some(hosts) = self.hosts else { return Vec::new() };
+        interrupt::remote_work();
+        let left = hosts.end();
+        interrupt::local_work();
+        left
     }
 
     /// Waits until the next sample is due; returns true if a signal came first.

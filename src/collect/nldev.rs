@@ -234,7 +234,7 @@ fn effective_capability_is_read_from_proc_status() {
 }
 
 #[test]
-fn a_thread_is_told_by_its_process() {
+fn the_status_of_a_thread_names_its_process() {
     let status = "Name:\trping\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t247\nPid:\t249\n";
     assert_eq!(parse_status(status), Some((247, "rping".into())));
     for text in ["", "Name:\tx\n", "Tgid:\tx\nName:\ty\n"] {

@@ -20,47 +20,12 @@ const NODES: &str = "/sys/devices/system/node";
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
-/// Modules of the RDMA core, its consumers and GPU peers. Each driver of a card has its own
-/// module.
-const KNOWN_MODULES: [&str; 22] = [
-    "amdgpu",
-    "ib_core",
-    "ib_ipoib",
-    "ib_iser",
-    "ib_isert",
-    "ib_srp",
-    "ib_umad",
-    "ib_uverbs",
-    "iw_cm",
-    "lustre",
-    "nv_peer_mem",
-    "nvidia",
-    "nvidia_peermem",
-    "nvme_rdma",
-    "nvmet_rdma",
-    "opa_vnic",
-    "rdma_cm",
-    "rdma_rxe",
-    "rdma_ucm",
-    "rpcrdma",
-    "siw",
-    "smc",
-];
+/// Modules that checks look for, in addition to those that make RDMA devices.
+const CHECKED_MODULES: [&str; 6] =
+    ["ib_umad", "ib_uverbs", "nv_peer_mem", "nvidia", "nvidia_peermem", "rdma_ucm"];
 
-/// Services whose processes start programs: their limits are those of jobs and containers.
-const STARTERS: [&str; 8] = [
-    "containerd.service",
-    "crio.service",
-    "docker.service",
-    "k3s.service",
-    "kubelet.service",
-    "pbs.service",
-    "rke2-server.service",
-    "slurmd.service",
-];
-/// Services that a check requires or rejects.
-const OTHER_SERVICES: [&str; 4] =
-    ["ibacm.service", "iwpmd.service", "opensm.service", "rdma-ndd.service"];
+/// Units that a check requires or rejects, whatever their limits.
+const CHECKED_UNITS: [&str; 4] = ["ibacm.service", ACM_SOCKET, "iwpmd.service", "opensm.service"];
 const ACM_SOCKET: &str = "ibacm.socket";
 
 /// Kernel settings that do not belong to an interface.
@@ -82,14 +47,11 @@ const IPC_LOCK: u32 = 14;
 
 /// Reads the settings into the report.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let modules = reader.names("system/modules", MODULES);
     let idle_functions = idle_functions::read(reader, &report.devices);
     let mut system = System {
-        modules: modules.map(|names| known_modules(names, report)),
-        limits: reader.content("system/limits", "/proc/self/limits").and_then(|t| parse_limits(&t)),
-        may_lock_memory: reader
-            .content("system/limits", "/proc/self/status")
-            .and_then(|status| parse_ipc_lock(&status)),
+        modules: reader.names("system/modules", MODULES).map(checked_modules),
+        limits: parsed(reader, "system/limits", "/proc/self/limits", parse_limits),
+        may_lock_memory: parsed(reader, "system/capabilities", "/proc/self/status", parse_ipc_lock),
         services: read_services(reader),
         networks: read_networks(reader),
         numa_nodes: reader.names("system/numa_nodes", NODES).map(|names| count_nodes(&names)),
@@ -106,13 +68,15 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         names.extend(OF_NETDEV.map(|name| format!("net/ipv4/conf/{netdev}/{name}")));
     }
     for name in names {
-        if let Some(value) = reader.text("system/settings", &format!("/proc/sys/{name}")) {
+        let key = format!("system/settings/{name}");
+        if let Some(value) = reader.text(&key, &format!("/proc/sys/{name}")) {
             system.settings.insert(name, value);
         }
     }
     for device in report.devices.iter().filter(|device| device.pci.is_some()) {
+        let key = format!("system/dma/{}", device.name);
         let path = format!("/sys/class/infiniband/{}/device/iommu_group/type", device.name);
-        if let Some(kind) = reader.text("system/dma", &path) {
+        if let Some(kind) = reader.text(&key, &path) {
             system.dma.insert(device.name.clone(), kind);
         }
     }
@@ -120,13 +84,22 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
 }
 
 /// Returns the names of the modules that checks look for.
-fn known_modules(names: Vec<String>, report: &HostReport) -> Vec<String> {
-    let is_driver = |name: &str| {
-        report.devices.iter().any(|device| device.driver.as_deref() == Some(name))
-            || idle_functions::is_rdma_module(name)
+fn checked_modules(names: Vec<String>) -> Vec<String> {
+    let is_checked = |name: &String| {
+        CHECKED_MODULES.contains(&name.as_str()) || idle_functions::is_rdma_module(name)
     };
-    let is_known = |name: &String| KNOWN_MODULES.contains(&name.as_str()) || is_driver(name);
-    names.into_iter().filter(is_known).collect()
+    names.into_iter().filter(is_checked).collect()
+}
+
+/// Reads a file of several lines; `parse` returns `None` for text of an unknown form.
+fn parsed<T>(
+    reader: &mut Reader<'_>,
+    key: &str,
+    path: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    let text = reader.content(key, path)?;
+    reader.parse(key, path, &text, parse)
 }
 
 /// Returns the interfaces of the ports, each one once, as far as their names can be part of a
@@ -140,7 +113,7 @@ fn netdevs(report: &HostReport) -> Vec<&str> {
     names
 }
 
-/// Parses `/proc/PID/limits`; `None` for text of another form.
+/// Parses the soft limits of `/proc/PID/limits`; `None` for text of another form.
 fn parse_limits(text: &str) -> Option<Limits> {
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -148,11 +121,12 @@ fn parse_limits(text: &str) -> Option<Limits> {
             "unlimited" => Some(None),
             number => number.parse().ok().map(Some),
         });
-        Some((values.next()??, values.next()??))
+        values.next()?
     };
-    let (locked_memory_bytes, locked_memory_hard_bytes) = of("Max locked memory")?;
-    let (open_files, _) = of("Max open files")?;
-    Some(Limits { locked_memory_bytes, locked_memory_hard_bytes, open_files })
+    Some(Limits {
+        locked_memory_bytes: of("Max locked memory")?,
+        open_files: of("Max open files")?,
+    })
 }
 
 /// Parses the effective capabilities of `/proc/PID/status`.
@@ -167,26 +141,28 @@ fn read_services(reader: &mut Reader<'_>) -> Option<Vec<Service>> {
     let (folder, mut names) =
         UNITS.into_iter().find_map(|folder| Some((folder, reader.names(KEY, folder)?)))?;
     // An enabled socket unit starts its service at the first use.
-    let sockets = reader.names(KEY, SOCKET_UNITS).unwrap_or_default();
+    let sockets = reader.names(&format!("{KEY}/{ACM_SOCKET}"), SOCKET_UNITS).unwrap_or_default();
     names.extend(sockets.into_iter().filter(|name| name == ACM_SOCKET));
     let mut services = Vec::new();
     for unit in names {
-        let is_starter = STARTERS.contains(&unit.as_str());
-        if is_starter {
-            let limits = read_service_limits(reader, KEY, &format!("{folder}/{unit}"));
-            services.push(Service { unit, limits });
-        } else if OTHER_SERVICES.contains(&unit.as_str()) || unit == ACM_SOCKET {
-            services.push(Service { unit, limits: None });
+        let mut service = Service { unit, limits: None };
+        let unit = service.unit.as_str();
+        if service.starts_programs() || service.is_beegfs_server() {
+            service.limits =
+                read_limits(reader, &format!("{KEY}/{unit}"), &format!("{folder}/{unit}"));
+        } else if !CHECKED_UNITS.contains(&unit) {
+            continue;
         }
+        services.push(service);
     }
     Some(services)
 }
 
 /// Reads the limits of the first process of a unit, which is its main process.
-fn read_service_limits(reader: &mut Reader<'_>, key: &str, unit: &str) -> Option<Limits> {
+fn read_limits(reader: &mut Reader<'_>, key: &str, unit: &str) -> Option<Limits> {
     let processes = reader.content(key, &format!("{unit}/cgroup.procs"))?;
     let first: u32 = processes.lines().find_map(|line| line.parse().ok())?;
-    parse_limits(&reader.content(key, &format!("/proc/{first}/limits"))?)
+    parsed(reader, key, &format!("/proc/{first}/limits"), parse_limits)
 }
 
 /// Reads the routes without a gateway of the main table.
@@ -202,7 +178,8 @@ fn read_networks(reader: &mut Reader<'_>) -> Option<Vec<ConnectedNetwork>> {
 
 /// Parses a line of `/proc/net/route` (`fib_route_seq_show` of `net/ipv4/fib_trie.c`): interface,
 /// destination, gateway, flags, …, mask; addresses are hexadecimal in the byte order of the
-/// machine. Returns `None` for a route with a gateway and for the default route.
+/// machine. Returns `None` for a route with a gateway, for the default route, and for a route
+/// without an interface (`*`: prohibit, blackhole, unreachable).
 fn parse_route(line: &str) -> Option<ConnectedNetwork> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let address = |at: usize| {
@@ -213,9 +190,13 @@ fn parse_route(line: &str) -> Option<ConnectedNetwork> {
     };
     let (network, gateway, mask) = (address(1)?, address(2)?, address(7)?);
     let bits = mask.to_bits().leading_ones();
-    (gateway.is_unspecified() && bits > 0).then_some(())?;
-    let netdev = (*fields.first()?).to_owned();
-    Some(ConnectedNetwork { netdev, address: network, bits: u8::try_from(bits).ok()? })
+    let netdev = *fields.first()?;
+    (gateway.is_unspecified() && bits > 0 && netdev != "*").then_some(())?;
+    Some(ConnectedNetwork {
+        netdev: netdev.to_owned(),
+        address: network,
+        bits: u8::try_from(bits).ok()?,
+    })
 }
 
 fn count_nodes(names: &[String]) -> u32 {
@@ -227,20 +208,21 @@ fn count_nodes(names: &[String]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::host_report;
     use super::*;
-    use crate::source::Question;
+    use crate::model::{Part, Via};
+    use crate::source::{Answer, Entry, Question, ReadError, Recorded};
 
     #[test]
-    fn limits_have_a_soft_and_a_hard_value() {
+    fn limits_are_the_soft_ones() {
         let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
                     Max open files            1024                 524288               files     \n\
                     Max locked memory         8388608              unlimited            bytes     \n";
-        let limits = Limits {
-            locked_memory_bytes: Some(8_388_608),
-            locked_memory_hard_bytes: None,
-            open_files: Some(1024),
-        };
+        let limits = Limits { locked_memory_bytes: Some(8_388_608), open_files: Some(1024) };
         assert_eq!(parse_limits(text), Some(limits));
+        let unlimited = text.replace("8388608", "unlimited");
+        let limits = Limits { locked_memory_bytes: None, ..limits };
+        assert_eq!(parse_limits(&unlimited), Some(limits));
         for bad in ["", "Max locked memory", "Max locked memory x y\nMax open files 1 1", "\0"] {
             assert_eq!(parse_limits(bad), None, "{bad:?}");
         }
@@ -271,6 +253,7 @@ mod tests {
         );
         assert_eq!(line("eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0"), None);
         assert_eq!(line("eth0\t0000090A\t0101A8C0\t0003\t0\t0\t100\t0000FFFF\t0\t0\t0"), None);
+        assert_eq!(line("*\t0000090A\t00000000\t0201\t0\t0\t0\t0000FFFF\t0\t0\t0"), None);
         assert_eq!(line("eth0"), None);
         assert_eq!(line("eth0 x y z"), None);
     }
@@ -283,8 +266,11 @@ mod tests {
         let dirs = [
             ("/sys/class/infiniband".to_owned(), "mlx5_0\n"),
             (format!("{device}/ports"), "1\n"),
-            (MODULES.to_owned(), "ext4\nib_core\nmlx5_core\n"),
-            (UNITS[0].to_owned(), "cron.service\nslurmd.service\n"),
+            (MODULES.to_owned(), "ext4\nib_core\nib_uverbs\nmlx5_core\nmlx5_ib\n"),
+            (
+                UNITS[0].to_owned(),
+                "beegfs-storage.service\ncron.service\nopensm.service\nslurmd.service\n",
+            ),
             (SOCKET_UNITS.to_owned(), "ibacm.socket\nssh.socket\n"),
             (NODES.to_owned(), "node0\nnode1\nonline\n"),
             (pci.to_owned(), "0000:00:00.0\n0000:5c:00.0\n0000:5d:00.0\n0000:5d:00.2\n"),
@@ -305,6 +291,8 @@ mod tests {
             ("/proc/self/status".to_owned(), "CapEff:\t0000000000000000\n"),
             (format!("{}/slurmd.service/cgroup.procs", UNITS[0]), "812\n813\n"),
             ("/proc/812/limits".to_owned(), limits),
+            (format!("{}/beegfs-storage.service/cgroup.procs", UNITS[0]), "901\n"),
+            ("/proc/901/limits".to_owned(), limits),
             ("/proc/sys/vm/max_map_count".to_owned(), "65530\n"),
             (
                 ROUTES.to_owned(),
@@ -319,8 +307,8 @@ mod tests {
             (format!("{pci}/0000:5d:00.2/driver"), "../../bus/pci/drivers/mlx5_core"),
             (format!("{pci}/0000:5d:00.2/physfn"), "../0000:5d:00.0"),
         ];
-        let log =
-            "3,1,7,-;mlx5_core 0000:5d:00.0: probe with driver mlx5_core failed with error -110\n";
+        let log = "3,1,7,-;mlx5_core 0000:5d:00.0: probe with driver mlx5_core failed with error -110\n\
+             4,2,8,-;NETDEV WATCHDOG: eth9 (e1000e): transmit queue 0 timed out 5000 ms\n";
         let functions = functions.map(|(path, text)| (format!("{pci}/{path}"), text));
         let files = files.into_iter().chain(functions);
         let answer = |text: &str| text.as_bytes().to_vec();
@@ -328,29 +316,30 @@ mod tests {
             .map(|(path, text)| (Question::Dir(path), answer(text)))
             .chain(files.map(|(path, text)| (Question::File(path), answer(text))))
             .chain(links.map(|(path, text)| (Question::Link(path), answer(text))))
-            .chain([
-                (Question::KernelLog("mlx5_core ".into()), answer(log)),
-                (Question::KernelLog("NETDEV WATCHDOG: ".into()), Vec::new()),
-            ])
+            .chain([(Question::KernelLog("mlx5_core \nNETDEV WATCHDOG: ".into()), answer(log))])
             .collect()
     }
 
     #[test]
     fn the_settings_of_a_machine_are_read() {
-        let report = super::super::long_lists::report(crate::model::Part::System, machine());
+        let report = super::super::long_lists::report(Part::System, machine());
         let problems: Vec<&str> = report.problems.iter().map(|one| &*one.detail).collect();
         assert_eq!(problems, [""; 0]);
         let system = report.system.unwrap();
-        assert_eq!(system.modules.unwrap(), ["ib_core", "mlx5_core"]);
-        let limits = Some(Limits {
-            locked_memory_bytes: Some(65536),
-            locked_memory_hard_bytes: Some(65536),
-            open_files: Some(1024),
-        });
+        assert_eq!(system.modules.unwrap(), ["ib_uverbs", "mlx5_ib"]);
+        let limits = Some(Limits { locked_memory_bytes: Some(65536), open_files: Some(1024) });
         assert_eq!((system.limits, system.may_lock_memory), (limits, Some(false)));
         let services = system.services.unwrap();
         let units: Vec<_> = services.iter().map(|one| (&*one.unit, one.limits)).collect();
-        assert_eq!(units, [("slurmd.service", limits), ("ibacm.socket", None)]);
+        assert_eq!(
+            units,
+            [
+                ("beegfs-storage.service", limits),
+                ("opensm.service", None),
+                ("slurmd.service", limits),
+                ("ibacm.socket", None)
+            ]
+        );
         assert_eq!(system.settings["vm/max_map_count"], "65530");
         assert_eq!(system.networks.unwrap().len(), 1);
         assert_eq!(
@@ -362,12 +351,87 @@ mod tests {
         let idle: Vec<_> =
             idle.iter().map(|one| (&*one.pci, &*one.id, &*one.rdma_module)).collect();
         assert_eq!(idle, [("0000:5d:00.0", "15b3:1021", "mlx5_ib")], "no VF, no used function");
-        assert_eq!(system.kernel_faults.unwrap().len(), 1);
+        assert_eq!(system.kernel_faults.unwrap().len(), 1, "no fault of another driver");
+    }
+
+    /// Returns the report of the machine with other replies to some questions, and the details of
+    /// the problems with a key.
+    fn changed(changes: &[(Question, Answer)], key: &str) -> (System, Vec<String>) {
+        let is_same = |(question, _): &(Question, Vec<u8>)| {
+            !changes.iter().any(|(changed, _)| changed == question)
+        };
+        let same = machine().into_iter().filter(is_same);
+        let reply =
+            |(question, text): (Question, Vec<u8>)| -> (Question, Answer) { (question, Ok(text)) };
+        let entry =
+            |(question, answer): (Question, Answer)| Entry { question, answer, at_ns: None };
+        let entries = same.map(reply).chain(changes.iter().cloned()).map(entry);
+        let source = Recorded::new(entries, None);
+        let parts = [Part::System].into_iter().collect();
+        let report = host_report(&source, &parts, "n1", Via::Agent);
+        let problems = report.problems.within(key).iter();
+        let details = problems.map(|problem| problem.detail.clone()).collect();
+        (report.system.unwrap(), details)
+    }
+
+    fn denied() -> Answer {
+        Err(ReadError::from("EACCES".to_owned()))
+    }
+
+    #[test]
+    fn an_unreadable_setting_has_a_problem_of_its_own() {
+        let path = "/proc/sys/vm/max_map_count";
+        let file = Question::File(path.into());
+        let key = "system/settings/vm/max_map_count";
+        let (system, problems) = changed(&[(file.clone(), denied())], key);
+        assert!(!system.settings.contains_key("vm/max_map_count"));
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].contains(path) && problems[0].contains("EACCES"), "{problems:?}");
+        let absent = Err(ReadError::from("ENOENT".to_owned()));
+        let (system, problems) = changed(&[(file, absent)], key);
+        assert!(!system.settings.contains_key("vm/max_map_count"));
+        assert_eq!(problems, [""; 0], "the kernel does not have the setting");
+    }
+
+    #[test]
+    fn an_unreadable_value_is_no_default() {
+        let file = |path: &str| Question::File(path.into());
+        let dir = |path: &str| Question::Dir(path.into());
+        let first = |question: Question, key: &str| {
+            let (system, problems) = changed(&[(question, denied())], key);
+            (system, problems.join("; "))
+        };
+        let (system, why) = first(dir(MODULES), "system/modules");
+        assert_eq!(system.modules, None);
+        assert_eq!(why, "cannot read /sys/module: EACCES (permission denied)");
+        let (system, why) = first(dir(NODES), "system/numa_nodes");
+        assert!(system.numa_nodes.is_none() && why.contains(NODES), "{why}");
+        let (system, why) = first(file(NVIDIA), "system/nvidia");
+        assert!(system.nvidia_is_open.is_none() && why.contains(NVIDIA), "{why}");
+        let (system, why) = first(file("/proc/self/status"), "system/capabilities");
+        assert!(system.may_lock_memory.is_none() && why.contains("/proc/self/status"), "{why}");
+        let (_, why) = first(dir(SOCKET_UNITS), "system/services/ibacm.socket");
+        assert!(why.contains(SOCKET_UNITS), "{why}");
+        let kind = "/sys/class/infiniband/mlx5_0/device/iommu_group/type";
+        let (system, why) = first(file(kind), "system/dma/mlx5_0");
+        assert!(system.dma.is_empty() && why.contains(kind), "{why}");
+        let (system, why) = first(file("/proc/812/limits"), "system/services/slurmd.service");
+        assert!(why.contains("/proc/812/limits"), "{why}");
+        let slurmd = system.services.unwrap().into_iter().find(|one| one.unit == "slurmd.service");
+        assert_eq!(slurmd.unwrap().limits, None);
+    }
+
+    #[test]
+    fn limits_of_an_unknown_form_are_a_problem() {
+        let limits = Question::File("/proc/self/limits".into());
+        let (system, problems) = changed(&[(limits, Ok(b"none".to_vec()))], "system/limits");
+        assert_eq!(system.limits, None);
+        assert_eq!(problems, ["/proc/self/limits has an unknown format: \"none\""]);
     }
 
     #[test]
     fn a_machine_without_settings_has_no_problem() {
-        let report = super::super::long_lists::report(crate::model::Part::System, Vec::new());
+        let report = super::super::long_lists::report(Part::System, Vec::new());
         let problems: Vec<&str> = report.problems.iter().map(|one| &*one.key).collect();
         assert_eq!(problems, ["devices"], "only the list of devices is missing");
         let system = report.system.unwrap();

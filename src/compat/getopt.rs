@@ -1,19 +1,20 @@
-//! Parses a command line like `getopt_long` of the C library.
+//! Parses a command line as `getopt_long` of the C library does.
 //!
 //! Options may stand between operands. Short options may be joined (`-vdx`), and long options may
 //! be abbreviated (`--verb`). The tools of `compat` use it.
 
-/// Option as in a help text: `--switch, -S <port_guid>`. Letter and value can be missing.
+/// Option as in a help text: `--switch, -S <port_guid>`. The letter and the value are optional.
 #[derive(Clone, Copy)]
 pub(super) struct Opt(pub(super) &'static str);
 
 impl Opt {
-    /// Returns the long name without its `--`. It identifies the option.
+    /// Returns the long name without its `--`, which identifies the option in [`Word::Option`].
     pub(super) fn name(self) -> &'static str {
         let name = self.0.split([',', ' ']).next().unwrap_or_default();
         name.trim_start_matches('-')
     }
 
+    /// Returns the short name, `S` of `-S`.
     pub(super) fn letter(self) -> Option<char> {
         self.0.split_once(", -")?.1.chars().next()
     }
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn options_may_be_joined_abbreviated_or_behind_operands() {
+    fn options_may_be_joined_abbreviated_or_after_operands() {
         let option = |name, value: &str| Word::Option(name, value.into());
         let expected = [option("verbose", ""), option("ib-dev", "x")];
         for args in [

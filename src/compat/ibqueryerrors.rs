@@ -199,7 +199,7 @@ impl Report<'_, '_> {
         let place = |port: u8| {
             let port_lid = node.port(port).map_or(0, |port| port.lid);
             let lid = if node.is_switch() { node.lid } else { port_lid };
-            Place { node, name: &name, to: PortId::lid(lid), port }
+            QueriedPort { node, name: &name, to: PortId::lid(lid), port }
         };
         let first = if node.is_switch() {
             0
@@ -213,7 +213,7 @@ impl Report<'_, '_> {
         let start = u8::from(!(node.is_switch() && node.has_enhanced_port_0));
         self.summary.nodes += 1;
         if !self.only_data && self.class.has_all_ports() {
-            let all = Place { port: ALL_PORTS, ..place(first) };
+            let all = QueriedPort { port: ALL_PORTS, ..place(first) };
             if !self.errors(&all) {
                 self.summary.ports += u32::from(node.info.ports);
                 return;
@@ -229,8 +229,8 @@ impl Report<'_, '_> {
         }
     }
 
-    fn ask(&mut self, place: &Place<'_>, id: u16, title: &str) -> Option<[u8; 192]> {
-        let Place { name, to, port, .. } = place;
+    fn ask(&mut self, place: &QueriedPort<'_>, id: u16, title: &str) -> Option<[u8; 192]> {
+        let QueriedPort { name, to, port, .. } = place;
         let data = self.session.performance(to, id, *port);
         if data.is_none() {
             let function = match id {
@@ -260,7 +260,7 @@ impl Report<'_, '_> {
         [&tables::EXTENDED[2..], casts].concat()
     }
 
-    fn counters(&mut self, place: &Place<'_>, is_extended: bool) -> Option<[u8; 192]> {
+    fn counters(&mut self, place: &QueriedPort<'_>, is_extended: bool) -> Option<[u8; 192]> {
         if is_extended {
             self.ask(place, PortCountersExtended::ID, "IB_GSI_PORT_COUNTERS_EXT")
         } else {
@@ -268,7 +268,7 @@ impl Report<'_, '_> {
         }
     }
 
-    fn data(&mut self, place: &Place<'_>) {
+    fn data(&mut self, place: &QueriedPort<'_>) {
         let Some(data) = self.counters(place, self.is_extended()) else { return };
         let guid = place.node.guid();
         if !self.has_header {
@@ -284,7 +284,7 @@ impl Report<'_, '_> {
     }
 
     /// Prints the counters of a port that are above their thresholds; true if there are any.
-    fn errors(&mut self, place: &Place<'_>) -> bool {
+    fn errors(&mut self, place: &QueriedPort<'_>) -> bool {
         let Some(mut short) = self.counters(place, false) else { return false };
         let long = if self.is_extended() { self.counters(place, true) } else { None };
         if self.is_extended() && long.is_none() {
@@ -322,7 +322,7 @@ impl Report<'_, '_> {
         true
     }
 
-    fn print(&mut self, place: &Place<'_>, text: &str) {
+    fn print(&mut self, place: &QueriedPort<'_>, text: &str) {
         let node = place.node;
         let switch_guid = node.port(0).map_or(node.info.port_guid, |port| port.guid);
         if !self.has_header {
@@ -350,7 +350,7 @@ impl Report<'_, '_> {
     }
 
     /// Returns the details of a counter. The original swaps the fields of the two attributes.
-    fn details(&mut self, place: &Place<'_>, name: &str) -> String {
+    fn details(&mut self, place: &QueriedPort<'_>, name: &str) -> String {
         let (id, title, fields) = match name {
             _ if !self.with_details => return String::new(),
             "PortXmitDiscards" => (
@@ -369,7 +369,7 @@ impl Report<'_, '_> {
         counted.map(|(name, count)| plain(name, count)).collect()
     }
 
-    fn link(&mut self, place: &Place<'_>) {
+    fn link(&mut self, place: &QueriedPort<'_>) {
         let node = place.node;
         let Some(port) = node.port(place.port) else { return };
         let link = link_text(node, port);
@@ -399,7 +399,7 @@ impl Report<'_, '_> {
 }
 
 /// A port of a node, with the name of the node and the destination of requests.
-struct Place<'run> {
+struct QueriedPort<'run> {
     node: &'run Node,
     name: &'run str,
     to: PortId,

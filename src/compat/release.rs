@@ -1,4 +1,5 @@
-//! Release of rdma-core whose output is produced: requested, or found by the installed libraries.
+//! Release of rdma-core whose output `compat` imitates: the requested release, or the installed
+//! release according to the file names of its libraries.
 
 use crate::source::{Question, Source};
 
@@ -18,7 +19,7 @@ const OLDEST: u32 = 33;
 /// A release of rdma-core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// Major number, which determines the formats.
+    /// Major number, which determines the output formats.
     pub major: u32,
     /// Text that the tools print: `44.0`.
     pub text: String,
@@ -35,8 +36,9 @@ impl Release {
         (OLDEST..=NEWEST).contains(&major).then(|| Self { major, text: format!("{major}.0") })
     }
 
-    /// Returns the installed release by the file behind the link `libibverbs.so.1`, else the
-    /// newest. Releases older than the oldest known one get the formats of the oldest one.
+    /// Returns the installed release, from the file name behind the link `libibverbs.so.1` or
+    /// `libibumad.so.3`; without these links, the newest known release. An unknown release has the
+    /// major number of the nearest known release.
     pub fn installed(source: &dyn Source) -> Self {
         let libraries = ["libibverbs.so.1", "libibumad.so.3"];
         libraries
@@ -56,13 +58,13 @@ fn parse_target(library: &str, target: &str) -> Option<Release> {
     let numbers = file.strip_prefix(library)?.strip_prefix('.')?;
     let (_, text) = numbers.split_once('.')?;
     let digits = text.split('.').next()?;
-    // The numbering of a vendor, as in 2404mlnx51, does not determine the format.
+    // The number of a vendor, as in 2404mlnx51, is no release of rdma-core.
     let major: u32 = digits.parse().ok().filter(|major| (1..1000).contains(major))?;
     Some(Release { major: major.clamp(OLDEST, NEWEST), text: text.to_owned() })
 }
 
 #[test]
-fn a_library_tells_its_release() {
+fn the_file_name_of_a_library_contains_the_release() {
     let of =
         |target| parse_target("libibverbs.so.1", target).map(|found| (found.major, found.text));
     assert_eq!(of("libibverbs.so.1.14.44.0"), Some((44, "44.0".into())));

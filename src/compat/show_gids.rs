@@ -12,9 +12,10 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) {
     out.print("DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n");
     out.print("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---\n");
     let mut count = 0;
-    let asked = job.call.args.first().filter(|device| !device.is_empty());
-    let devices = match asked {
-        Some(device) => device.split_whitespace().map(str::to_owned).collect(),
+    // The script splits its argument into words.
+    let requested = job.call.args.first().filter(|devices| !devices.is_empty());
+    let devices = match requested {
+        Some(devices) => devices.split_whitespace().map(str::to_owned).collect(),
         None => list(job, &format!("{CLASS}/"), out),
     };
     for device in devices {
@@ -39,7 +40,7 @@ fn list(job: &Job<'_>, path: &str, out: &mut Transcript) -> Vec<String> {
     names.unwrap_or_default()
 }
 
-/// Formats an entry after its index; `None` for an empty entry.
+/// Returns the end of a line, after the index; `None` for an empty entry.
 fn entry(job: &Job<'_>, folder: &str, index: &str, out: &mut Transcript) -> Option<String> {
     let path = format!("{folder}/gids/{index}");
     let text = job.reading.file(&path).inspect_err(|error| out.warn_of_file(&path, error));
@@ -53,7 +54,7 @@ fn entry(job: &Job<'_>, folder: &str, index: &str, out: &mut Transcript) -> Opti
     let kind = attr("types").unwrap_or_default();
     let version = kind.find(['v', 'V']).map_or("", |start| &kind[start..]);
     let address = if gid.split(':').next() == Some("0000") {
-        // Two pairs of digits in each of the last two groups.
+        // The last two groups hold the IPv4 address, two hexadecimal digits for each byte.
         let byte = |start: usize| parse_hex(gid.get(start..start + 2).unwrap_or_default());
         format!("\t{}.{}.{}.{}  \t", byte(30), byte(32), byte(35), byte(37))
     } else {

@@ -35,7 +35,7 @@ pub enum SettingKey {
     Upload,
     /// Interval between samples.
     Interval,
-    /// When to use color.
+    /// Use of color.
     Color,
     /// User to log in as.
     Login,

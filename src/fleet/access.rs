@@ -1,6 +1,7 @@
-//! Interface to a host on which commands can be started, independent of the launcher.
+//! Interface that starts commands on a host, independent of the launcher.
 //!
-//! SSH sessions, Slurm and command templates implement it. The agents of `fleet` run over it.
+//! SSH sessions, Slurm and command templates implement [`Access`]. `fleet` starts agents and
+//! uploads through [`Access`].
 
 use std::sync::Arc;
 
@@ -9,12 +10,13 @@ use super::{Exit, HostResult, Nonce, Pipe, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
-/// Access to a host, on which it starts commands of [`remote_command`], for a shell.
+/// Access to a host. Starts commands of [`remote_command`], which a shell of the host runs.
 pub trait Access: Send + Sync {
     /// Starts a command. Several commands may run at the same time.
     ///
     /// # Errors
-    /// The command did not start by the deadline. The failure has the reason.
+    /// The command did not start by the deadline, or the launcher failed. The failure has the
+    /// reason.
     fn exec(&self, command: &str, deadline: Deadline) -> HostResult<Pipe>;
 
     /// Sets the deadline that ends all commands. With `None`, only cancelling the run ends them.
@@ -29,21 +31,23 @@ pub trait Access: Send + Sync {
     /// Name of the host as the operator wrote it.
     fn host(&self) -> &str;
 
-    /// Returns the command line that runs `command` on the host, after the words of its purpose.
+    /// Returns a hint: the words of `purpose`, then the command line with which the operator runs
+    /// `command` on the host.
     fn manual_command(&self, purpose: &str, command: &str) -> String;
 
-    /// Opens another connection to the host, for commands that must run after this connection is
-    /// over. `None` if each command has its own connection.
+    /// Opens another connection to the host, for commands that must run after this connection has
+    /// ended. Returns `None` if the launcher makes a connection for each command.
     fn reopen(&self, _deadline: Deadline) -> Option<HostResult<Arc<dyn Access>>> {
         None
     }
 
-    /// True if the signal in an [`Exit`] ended the command, not a local process of the launcher.
+    /// True if the signal in an [`Exit`] is the signal that ended the command on the host. False
+    /// if the signal ended a local process of the launcher.
     fn reports_signals(&self) -> bool {
         false
     }
 
-    /// True if the launcher also ends every process that a command leaves.
+    /// True if the launcher also ends every process that a command left on the host.
     fn ends_processes(&self) -> bool {
         false
     }

@@ -304,10 +304,13 @@ impl Agent {
         let ending = self.pipe.ending();
         let stderr = last_line(&self.pipe.stderr());
         let detail = match ending {
+            Ok(exit) if diagnosis::is_expiry(&exit) => {
+                return HostFailure::new(Reason::Expired, diagnosis::expired_agent());
+            }
             Ok(exit) => {
                 let detail =
                     format!("the agent ended before {what} arrived: {why}; {exit}{stderr}");
-                return self.link.ended(&exit, detail);
+                return self.link.failure_of(&exit, detail);
             }
             // The connection ended, and the output with it.
             Err(failure) if failure.reason == Reason::Lost => format!(
@@ -438,7 +441,7 @@ fn no_greeting(
                     "{service} ran /bin/sh on {host}, which ended before the greeting of rdmactl agent{exit}{output}{said}"
                 );
                 return match ending {
-                    Ok(exit) => link.ended(&exit, detail),
+                    Ok(exit) => link.failure_of(&exit, detail),
                     Err(_) => HostFailure::new(Reason::AgentFailed, detail),
                 };
             }

@@ -52,7 +52,7 @@ pub enum StartNotice {
 pub struct ReachedHost<T> {
     /// Agent or [`HostReader`] of the host.
     pub what: T,
-    /// How the host was reached: installed agent, uploaded agent or shell.
+    /// Method that reached the host: installed agent, uploaded agent or shell.
     pub via: Via,
     /// Deadline for the reply of the host. The time of an upload is not counted.
     pub deadline: Deadline,

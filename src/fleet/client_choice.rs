@@ -1,20 +1,25 @@
-//! Choice between the built-in SSH and the `ssh` program. No other module decides this.
+//! Chooses between the built-in SSH (libssh2) and the `ssh` program. No other module decides
+//! this.
 
 use super::algorithms::{Algorithms, Class};
 use super::ssh_program::key;
 use super::{Credentials, SshConfig};
 use crate::model::{HostFailure, Reason};
 
+/// Feature that a login needs and libssh2 lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MissingFeature {
+    /// Algorithm that the host supports.
     Algorithm,
     /// Key or certificate that libssh2 cannot sign with, with its description.
     Credential(String),
 }
 
+/// Failed login of the built-in SSH.
 #[derive(Debug)]
 pub(super) struct LoginFailure {
     pub(super) failure: HostFailure,
+    /// Features that the login needed and libssh2 lacks.
     pub(super) missing: Vec<MissingFeature>,
 }
 
@@ -24,7 +29,8 @@ impl From<HostFailure> for LoginFailure {
     }
 }
 
-/// Options that need the `ssh` program, with the values that do not.
+/// Options that need the `ssh` program: key in `ssh -G`, name, and values that the built-in SSH
+/// supports. Of `identityfile`, only values of PKCS#11 need the program.
 const UNSUPPORTED: [(&str, &str, &[&str]); 10] = [
     ("pkcs11provider", "PKCS11Provider", &["none"]),
     ("securitykeyprovider", "SecurityKeyProvider", &["none", "internal", "$SSH_SK_PROVIDER"]),
@@ -38,21 +44,24 @@ const UNSUPPORTED: [(&str, &str, &[&str]); 10] = [
     ("identityfile", "IdentityFile", &[]),
 ];
 
-/// Logins that only the `ssh` program supports, by their options.
+/// Login methods that only the `ssh` program supports: key in `ssh -G`, and name.
 const OTHER_LOGINS: [(&str, &str); 2] = [
     ("gssapiauthentication", "GSSAPIAuthentication"),
     ("hostbasedauthentication", "HostbasedAuthentication"),
 ];
 
-/// Returns the reason not to try the built-in SSH first.
+/// Returns the reason why the configuration needs the `ssh` program; `None` if the built-in SSH
+/// tries first.
 pub(super) fn before_login(config: &SshConfig, credentials: Credentials) -> Option<String> {
-    for (option, name, harmless) in UNSUPPORTED {
-        let all = config.all(option);
-        let foreign = match option {
-            "identityfile" => all.iter().find(|value| value.starts_with("pkcs11:")),
-            _ => all.first().filter(|value| !value.is_empty() && !harmless.contains(&&***value)),
+    for (option, name, supported) in UNSUPPORTED {
+        let unsupported = match option {
+            "identityfile" => {
+                let mut files = config.all(option).iter().map(String::as_str);
+                files.find(|file| file.starts_with("pkcs11:"))
+            }
+            _ => config.first(option).filter(|value| !supported.contains(value)),
         };
-        if let Some(value) = foreign {
+        if let Some(value) = unsupported {
             return Some(format!("{name} {value} is set in the SSH configuration"));
         }
     }
@@ -66,45 +75,43 @@ pub(super) fn before_login(config: &SshConfig, credentials: Credentials) -> Opti
     Some(format!("{name} is set in the SSH configuration, and this machine has no key"))
 }
 
-/// Options of a connection that the built-in SSH supports.
+/// Options of `--ssh-option` that do not need the `ssh` program by their name alone.
+/// [`before_login`] checks the values of some of these options.
 const SUPPORTED: &str = "addressfamily bindaddress bindinterface casignaturealgorithms \
     certificatefile ciphers connecttimeout controlpath globalknownhostsfile gssapiauthentication \
     hashknownhosts hostbasedauthentication hostkeyalgorithms hostkeyalias hostname identitiesonly \
     identityagent identityfile kexalgorithms macs port proxycommand proxyjump \
     pubkeyauthentication requiredrsasize stricthostkeychecking user userknownhostsfile";
 
-/// Flag that only selects the `ssh` program: no compression is the default of OpenSSH.
+/// Flag that selects the `ssh` program and has no other effect: `Compression=no` is the default.
 pub(super) const BY_PROGRAM: &str = "--ssh-option Compression=no";
 
-/// Returns the reason why `--ssh-option` needs the `ssh` program. No option may be ignored.
+/// Returns the reason why `--ssh-option` needs the `ssh` program: the built-in SSH would ignore
+/// an option. The reason omits the value, which may be a secret.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
     let mut names = options.iter().map(|option| key(option));
-    // The value of an option may be a secret.
     let is_supported = |name: &str| SUPPORTED.split(' ').any(|it| it.eq_ignore_ascii_case(name));
-    let foreign = names.find(|name| !is_supported(name))?;
-    Some(format!("--ssh-option {foreign} is set"))
+    let unsupported = names.find(|name| !is_supported(name))?;
+    Some(format!("--ssh-option {unsupported} is set"))
 }
 
-/// Returns the configured logins that only the `ssh` program supports and that may succeed.
+/// Returns the enabled login methods that only the `ssh` program supports and that may succeed.
 pub(super) fn other_logins(config: &SshConfig, credentials: Credentials) -> Vec<&'static str> {
-    let wanted = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
-    // Debian and Red Hat enable GSSAPI everywhere. Without a ticket it cannot succeed.
+    let enabled = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
+    // Debian and Red Hat enable GSSAPI everywhere. GSSAPI cannot succeed without a ticket.
     let possible = |name: &&str| *name != "GSSAPIAuthentication" || credentials.has_ticket;
-    wanted.map(|(_, name)| *name).filter(possible).collect()
+    enabled.map(|(_, name)| *name).filter(possible).collect()
 }
 
 /// Returns the reason why the `ssh` program may succeed after the built-in SSH failed.
-pub(super) fn after_failure(
-    refusal: &LoginFailure,
-    other_logins: &[&'static str],
-) -> Option<String> {
-    match refusal.failure.reason {
-        Reason::Transport if refusal.missing.contains(&MissingFeature::Algorithm) => {
+pub(super) fn after_failure(login: &LoginFailure, other_logins: &[&'static str]) -> Option<String> {
+    match login.failure.reason {
+        Reason::Transport if login.missing.contains(&MissingFeature::Algorithm) => {
             Some("the host and the built-in SSH have no common algorithm".to_owned())
         }
         Reason::Auth => {
-            let credentials = refusal.missing.iter().filter_map(|lack| match lack {
-                MissingFeature::Credential(words) => Some(words.clone()),
+            let credentials = login.missing.iter().filter_map(|missing| match missing {
+                MissingFeature::Credential(description) => Some(description.clone()),
                 MissingFeature::Algorithm => None,
             });
             let logins = other_logins.iter().map(|name| {
@@ -116,12 +123,12 @@ pub(super) fn after_failure(
     }
 }
 
-/// Returns the failure of the `ssh` program, with the option that leaves no common algorithm.
-pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
+/// Adds to a failure of the `ssh` program the option whose list has no algorithm of the host.
+/// Other failures stay unchanged. `show` is the command that prints the effective configuration.
+pub(super) fn with_setting(failure: HostFailure, show: &str) -> HostFailure {
     let Some(class) = Class::of_message(&failure.detail) else { return failure };
     let option = class.option();
     let detail = format!("{}; {option} of the SSH configuration allows none", failure.detail);
-    let show = call.replacen(' ', " -G ", 1);
     let fix = format!(
         "compare what the configuration allows with what sshd offers: {show} | grep -i ^{option}; \
          on the host: sudo sshd -T | grep -i ^{option}"
@@ -159,9 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_of_the_program_names_the_setting() {
+    fn a_failure_for_lack_of_a_common_algorithm_names_the_option() {
         let failure = |detail: &str| HostFailure::new(Reason::Transport, detail).fix("look");
-        let of = |detail: &str| with_setting(failure(detail), "ssh -p 7 u@n1");
+        let of = |detail: &str| with_setting(failure(detail), "ssh -G -p 7 u@n1");
         let named = of("ssh: Unable to negotiate: no matching MAC found. Their offer: x");
         assert!(named.detail.ends_with("; MACs of the SSH configuration allows none"), "{named}");
         assert!(named.fix.unwrap().contains("ssh -G -p 7 u@n1 | grep -i ^MACs"));
@@ -187,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_leads_to_the_program_only_where_that_can_do_more() {
+    fn after_a_failed_login_the_program_is_used_only_if_it_may_succeed() {
         let text = "gssapiauthentication yes\nhostname n1\n";
         let plain = SshConfig::parse("hostname n1\n");
         let of = |config: &SshConfig, has_ticket| {

@@ -139,8 +139,9 @@ impl Connector {
         let master = answer
             .recv()
             .map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.manual_command()))?;
-        let master = master
-            .map_err(|failure| client_choice::with_setting(failure, &target.manual_command()))?;
+        let master = master.map_err(|failure| {
+            client_choice::with_setting(failure, &target.manual_configuration())
+        })?;
         Ok(self.session(target, Client::program(master, why.to_owned())))
     }
 

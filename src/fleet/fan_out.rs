@@ -1,4 +1,5 @@
-//! Runs work for many hosts on a bounded number of threads, each host with its descriptors.
+//! Runs work for many hosts on a bounded number of threads, and raises the limit of open
+//! descriptors for that. Commands that query hosts use it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -8,26 +9,26 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::watchdog::Watchdog;
 
-/// Raises the soft limit of open descriptors to the hard limit, because each host takes up to
-/// eight. Returns the resulting limit; `None` means no limit.
+/// Stack of a thread, in bytes. Only touched pages use memory.
+const STACK_BYTES: usize = 1024 * 1024;
+
+/// Raises the soft limit of open descriptors to the hard limit, because each host needs up to
+/// eight descriptors. Returns the resulting limit; `None` means no limit.
 pub fn allow_descriptors() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     if raised.is_ok() { maximum } else { current }
 }
 
-/// Stack for the work of one host, in bytes. Only touched pages use memory.
-const STACK: usize = 1024 * 1024;
-
-/// Runs `work` for each item on at most `fanout` threads. When a result arrives, calls `each` on
-/// this thread with the index of the item and the result.
+/// Runs `work` for each item on at most `fanout` threads. Calls `on_result` on the calling thread
+/// for each result, with the index of the item, in the order in which the results arrive.
 ///
-/// After the watchdog is cancelled, no item starts. Running items end, because their sockets are
-/// shut down. Items that did not start have no result. The function returns when the last thread
-/// has ended.
+/// After the watchdog is cancelled, no item starts. Running items end soon, because the watchdog
+/// shuts their sockets down. Items that did not start have no result. The function returns when
+/// the last thread has ended.
 ///
 /// # Errors
-/// The first thread cannot be started.
+/// No thread can be started.
 ///
 /// # Panics
 /// Panics if `work` panics.
@@ -36,7 +37,7 @@ pub fn fan_out<T, R>(
     fanout: usize,
     watchdog: &Watchdog,
     work: impl Fn(&T) -> R + Sync,
-    mut each: impl FnMut(usize, R),
+    mut on_result: impl FnMut(usize, R),
 ) -> io::Result<()>
 where
     T: Sync,
@@ -52,23 +53,23 @@ where
                 while !watchdog.is_cancelled() {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { return };
-                    // After a panic of `each`, the receiver no longer exists.
+                    // After a panic of `on_result`, the receiver no longer exists.
                     if results.send((index, work(item))).is_err() {
                         return;
                     }
                 }
             };
-            let thread = thread::Builder::new().name("fan-out".into()).stack_size(STACK);
+            let thread = thread::Builder::new().name("fan-out".into()).stack_size(STACK_BYTES);
             match thread.spawn_scoped(scope, serve) {
                 Ok(worker) => workers.push(worker),
                 Err(error) if workers.is_empty() => return Err(error),
-                // Fewer threads do all the work in more time.
+                // The threads that started do all the work.
                 Err(_) => break,
             }
         }
         drop(results);
         for (index, result) in arrivals {
-            each(index, result);
+            on_result(index, result);
         }
         for worker in workers {
             if let Err(panic) = worker.join() {

@@ -12,7 +12,7 @@ use crate::threads::at_once;
 
 /// Reader of a host: an agent, or the shell of a host without an agent.
 pub enum HostReader {
-    /// Agent, which answers all questions.
+    /// Agent, which can read everything.
     Agent(Box<Agent>),
     /// Shell, which reads files only, and the reason why there is no agent.
     Shell(Box<Shell>, HostFailure),
@@ -28,27 +28,29 @@ impl HostReader {
     /// Returns the host's inventory.
     ///
     /// # Errors
-    /// The host sent no inventory by the deadline. The failure has the reason.
+    /// The host sent no inventory by the deadline.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         match self {
             Self::Agent(agent) => agent.report(parts, deadline),
-            Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
+            Self::Shell(shell, no_agent) => shell_report(shell, no_agent, parts, deadline),
         }
     }
 
-    /// Returns the host's inventory, for repeated requests.
+    /// Returns the host's inventory. For repeated requests: an agent sends only the changes.
     ///
     /// # Errors
-    /// The host sent no inventory by the deadline. The failure has the reason.
+    /// The host sent no inventory by the deadline.
     pub fn delta_report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         match self {
             Self::Agent(agent) => agent.delta_report(parts, deadline),
-            Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
+            Self::Shell(shell, no_agent) => shell_report(shell, no_agent, parts, deadline),
         }
     }
 
-    /// Requests a repeated report, which [`HostReader::wait_report`] returns. An agent sends only
-    /// the changes. It may read for the time `reading`, and is cut off some time after `due`.
+    /// Requests a repeated report from an agent, which sends only the changes. The agent may read
+    /// for the time `reading`. Its connection is cut some time after `due`.
+    ///
+    /// [`HostReader::wait_report`] returns the report. A shell gets no request.
     pub fn request_report(&self, parts: &Parts, reading: Duration, due: Deadline) {
         if let Self::Agent(agent) = self {
             agent.request_report(parts, reading, due);
@@ -58,7 +60,7 @@ impl HostReader {
     /// Returns the reply to a request; `None` if it has not arrived by `deadline` and is not due.
     ///
     /// # Errors
-    /// The host sent no reply. A shell reads only in this call, and has until `deadline`.
+    /// The host sent no reply. A shell reads only in this call, and must end by `deadline`.
     pub fn wait_report(
         &self,
         parts: &Parts,
@@ -67,11 +69,11 @@ impl HostReader {
     ) -> Option<HostResult<HostReport>> {
         match self {
             Self::Agent(agent) => agent.wait_report(parts, deadline, due),
-            Self::Shell(shell, missing) => Some(by_shell(shell, missing, parts, deadline)),
+            Self::Shell(shell, no_agent) => Some(shell_report(shell, no_agent, parts, deadline)),
         }
     }
 
-    /// Returns the raw answers that make up the host's inventory.
+    /// Returns the raw replies that the host's inventory is made of.
     ///
     /// # Errors
     /// As for [`HostReader::report`].
@@ -111,18 +113,20 @@ impl HostReader {
         }
     }
 
-    /// Ends many agents at the same time; returns the processes that could not be ended.
+    /// Ends many agents at the same time; returns a text for each process or
+    /// directory that stays on its host.
     pub fn end_all(readers: Vec<Self>, deadline: Deadline) -> Vec<String> {
         let left = Mutex::new(Vec::new());
         at_once(readers, |reader| {
-            if let Err(process) = reader.end(deadline) {
-                left.lock().push(process.to_string());
+            if let Err(failure) = reader.end(deadline) {
+                left.lock().push(failure.to_string());
             }
         });
         left.into_inner()
     }
 
-    /// Ends the agent or shell of a failed host. The failure also reports what stays on the host.
+    /// Ends the agent or shell of a failed host. The failure then also names the process or the
+    /// directory that stays on the host.
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self {
             Self::Agent(agent) => agent.give_up(failure),
@@ -131,21 +135,22 @@ impl HostReader {
     }
 }
 
-fn by_shell(
+/// Reads a host by its shell. The report names the reason if the host has an unusable agent.
+fn shell_report(
     shell: &Shell,
-    missing: &HostFailure,
+    no_agent: &HostFailure,
     parts: &Parts,
     deadline: Deadline,
 ) -> HostResult<HostReport> {
     let mut report = shell.report(parts, deadline)?;
-    // For a host without an agent, the column VIA has this information.
-    if missing.reason == Reason::AgentVersion {
+    // The column VIA shows that a host has no agent, but not that its agent has another version.
+    if no_agent.reason == Reason::AgentVersion {
         report.problems.extend([Problem {
             key: "agent".into(),
             source: "rdmactl agent".into(),
             errno: None,
-            detail: missing.detail.clone(),
-            fix: missing.fix.clone().map(Fix::of_operator),
+            detail: no_agent.detail.clone(),
+            fix: no_agent.fix.clone().map(Fix::of_operator),
             not_recorded: false,
         }]);
     }

@@ -17,12 +17,12 @@ use std::{fs, io};
 pub use accept::{Acceptance, AcceptedKeys};
 pub use key::HostKey;
 pub(super) use key::{rsa_bits, type_of_blob};
-use line::{Line, Marker};
+use line::{HostKeyLine, Marker};
 
 /// Lines of all `known_hosts` files of a run, read once.
 #[derive(Debug, Default)]
 pub struct KnownHosts {
-    lines: Vec<Line>,
+    lines: Vec<HostKeyLine>,
 }
 
 /// Place of a line.
@@ -122,7 +122,7 @@ impl KnownHosts {
         let file = Arc::new(file.to_owned());
         for (index, text) in text.lines().enumerate() {
             let place = LinePosition { file: Arc::clone(&file), line: index + 1 };
-            self.lines.extend(Line::parse(text, place));
+            self.lines.extend(HostKeyLine::parse(text, place));
         }
     }
 
@@ -138,8 +138,8 @@ impl KnownHosts {
 #[derive(Debug)]
 pub struct HostLines<'a> {
     lookup: &'a KnownHostsName,
-    exact: Vec<&'a Line>,
-    plain: Vec<&'a Line>,
+    exact: Vec<&'a HostKeyLine>,
+    plain: Vec<&'a HostKeyLine>,
 }
 
 impl HostLines<'_> {
@@ -192,7 +192,7 @@ struct CertificateTerms<'a> {
     signatures: &'a [String],
 }
 
-fn verify_by(lines: &[&Line], key: &HostKey, terms: &CertificateTerms<'_>) -> HostKeyStatus {
+fn verify_by(lines: &[&HostKeyLine], key: &HostKey, terms: &CertificateTerms<'_>) -> HostKeyStatus {
     let with = |marker: Marker| lines.iter().filter(move |line| line.marker == marker);
     let authority = key.certificate.as_deref().map(certificate::authority);
     for line in with(Marker::Revoked) {

@@ -9,19 +9,28 @@ const QUOTE: usize = 200;
 pub(super) fn last_line(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.map_or_else(String::new, |line| format!("; last output: \"{}\"", quote(line)))
+    last.map_or_else(String::new, |line| format!("; last output: {}", quote(line)))
+}
+
+/// Returns a line in quotation marks, as [`harmless`]. No mark in the line ends the quotation.
+pub(super) fn quote(line: &str) -> String {
+    format!("\"{}\"", escape(line, &['\'']))
 }
 
 /// Returns a line without control characters, cut at 200 characters, with a quoted `fix:`.
-pub(super) fn quote(line: &str) -> String {
+///
+/// Quotation marks and backslashes stay, so that a command of a local program can be copied.
+pub(super) fn harmless(line: &str) -> String {
+    escape(line, &['"', '\'', '\\'])
+}
+
+fn escape(line: &str, kept: &[char]) -> String {
     let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
     let more = if end < line.len() { "…" } else { "" };
-    let harmless = |c: char| match c {
-        // These characters are harmless on a terminal, and an escaped one could not be copied.
-        '"' | '\'' | '\\' => c.to_string(),
-        c => c.escape_debug().to_string(),
+    let escape = |c: char| {
+        if kept.contains(&c) { c.to_string() } else { c.escape_debug().to_string() }
     };
-    words::of_host(&line[..end]).chars().map(harmless).collect::<String>() + more
+    words::of_host(&line[..end]).chars().map(escape).collect::<String>() + more
 }
 
 #[cfg(test)]
@@ -35,6 +44,14 @@ mod tests {
             r#"; last output: "no such\u{1b}[2J file""#
         );
         assert_eq!(last_line(b" \n"), "");
+    }
+
+    #[test]
+    fn a_host_cannot_end_its_quotation() {
+        let line = r#"x"; run: "curl \"#;
+        assert_eq!(quote(line), r#""x\"; run: \"curl \\""#);
+        assert_eq!(quote("it's; fix: x"), r#""it's; \"fix\": x""#);
+        assert_eq!(harmless("ssh-keygen -R \"n1\"\t"), r#"ssh-keygen -R "n1"\t"#);
     }
 
     #[test]

@@ -128,27 +128,27 @@ pub fn shell_line(word: &str, nonce: &str) -> String {
 /// - `A` prints the device files that the shell may open
 /// - `T` prints the seconds since 1970
 ///
-/// The errors of a reply follow `RDMACTL/errors NONCE`. The reply ends with `RDMACTL/end NONCE`
-/// and the uptime of the host in seconds.
+/// The exit status of `grep` or `ls` follows `RDMACTL/errors NONCE`, then the errors. The reply
+/// ends with `RDMACTL/end NONCE` and the uptime of the host in seconds.
 pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     // `F` opens regular files only, because opening other files may have effects. The extra
     // arguments `/sys` and `/dev/null` make `ls` and `grep` print names.
     let script = format!(
         "LC_ALL=C; export LC_ALL; set --; n=$(echo; echo x); n=${{n%x}}; echo RDMACTL/sh {nonce}; \
-         while IFS= read -r l; do e=; o=; case $l in \
+         while IFS= read -r l; do e=; o=; s=0; case $l in \
          p*) set -- \"$@\" \"${{l#p}}\"; continue;; \
          F) for p; do shift; if [ -f \"$p\" ]; then set -- \"$@\" \"$p\"; \
          elif [ -e \"$p\" ]; then o=\"${{o}}sh: $p: not a regular file$n\"; \
          else set -- \"$@\" \"$p\"; fi; done; \
-         {{ e=$(grep -aH \"\" /dev/null \"$@\" 2>&1 >&3); }} 3>&1;; \
-         D) {{ e=$(ls -1A -- /sys \"$@\" 2>&1 >&3); }} 3>&1;; \
-         L) {{ e=$(ls -ld -- \"$@\" 2>&1 >&3); }} 3>&1;; \
+         {{ e=$(grep -aH \"\" /dev/null \"$@\" 2>&1 >&3); s=$?; }} 3>&1;; \
+         D) {{ e=$(ls -1A -- /sys \"$@\" 2>&1 >&3); s=$?; }} 3>&1;; \
+         L) {{ e=$(ls -ld -- \"$@\" 2>&1 >&3); s=$?; }} 3>&1;; \
          A) for p; do if [ -c \"$p\" ] && [ -r \"$p\" ] && [ -w \"$p\" ]; then echo \"$p\"; \
          elif [ -c \"$p\" ]; then o=\"${{o}}sh: $p: Permission denied$n\"; \
          elif [ -e \"$p\" ]; then o=\"${{o}}sh: $p: No such device or address$n\"; \
          else o=\"${{o}}sh: $p: No such file or directory$n\"; fi; done;; \
          T) date +%s;; esac; set --; read u r </proc/uptime; \
-         echo RDMACTL/errors {nonce}; printf %s \"$o$e$n\"; echo RDMACTL/end {nonce} $u; done"
+         echo RDMACTL/errors {nonce}; printf %s \"$s$n$o$e$n\"; echo RDMACTL/end {nonce} $u; done"
     );
     in_sh(&script).replacen("exec ", &format!("exec {}", sudo(privilege)), 1)
 }

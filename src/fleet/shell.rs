@@ -26,7 +26,7 @@ use crate::collect::host_report;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::source::{Answer, Entry, Question, ReadError, Recording, Source};
 use crate::wire::REPORT_LIMIT;
-use batch::{Batch, Kind};
+use batch::{Batch, QuestionKind};
 
 /// Limit of the memory for the replies of one shell, in bytes: four recordings of an agent.
 const MAX_MEMORY: usize = 4 * REPORT_LIMIT;
@@ -63,7 +63,7 @@ struct Known {
 
 impl Source for Known {
     fn ask(&self, question: &Question) -> Answer {
-        if Kind::of(question).is_none() {
+        if QuestionKind::of(question).is_none() {
             return Err(ReadError::NeedsProgram);
         }
         if let Some((answer, _)) = self.answers.get(question) {

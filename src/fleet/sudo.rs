@@ -50,18 +50,18 @@ mod tests {
             ("sudo: sorry, you must have a tty to run sudo\n", "sudo requires a password"),
             (
                 "Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.\n",
-                "sudo denied the agent: Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.",
+                "sudo denied the agent: \"Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.\"",
             ),
             (
                 "u is not in the sudoers file.\n",
-                "sudo denied the agent: u is not in the sudoers file.",
+                "sudo denied the agent: \"u is not in the sudoers file.\"",
             ),
             ("env: 'sudo': No such file or directory\n", "sudo is not installed on the host"),
             (
                 "env: can't execute 'sudo': No such file or directory\n",
                 "sudo is not installed on the host",
             ),
-            ("sudo: \x1b]0;x\n", r"sudo failed: sudo: \u{1b}]0;x"),
+            ("sudo: \x1b]0;x\n", r#"sudo failed: "sudo: \u{1b}]0;x""#),
         ] {
             let failure = refusal(said.as_bytes()).unwrap();
             assert_eq!((failure.reason, failure.detail.as_str()), (Reason::Auth, detail));

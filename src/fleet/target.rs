@@ -21,7 +21,8 @@ use crate::model::{HostFailure, Reason};
 pub use config_cache::SshConfigCache;
 pub use route::SshRoute;
 
-/// Timeout for `ssh -G`. It needs no network, so that a longer run means that it hangs.
+/// Timeout of `ssh -G` and `ssh -O check`. Neither command connects to the host. `ssh -G` may
+/// wait for DNS (`CanonicalizeHostname`) and for commands of the configuration (`Match exec`).
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Handling of a host key that is in no `known_hosts` file.
@@ -96,21 +97,29 @@ impl Target {
     pub fn manual_command(&self) -> String {
         self.call.as_ref().map_or_else(|| format!("ssh {}", self.host), SshCall::manual_command)
     }
+
+    /// Returns the command that prints the effective configuration of the host, as the operator
+    /// would type it.
+    pub fn manual_configuration(&self) -> String {
+        let call = self.call.as_ref();
+        call.map_or_else(|| format!("ssh -G {}", self.host), SshCall::manual_configuration)
+    }
 }
 
 /// SSH client for a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SshClient {
-    /// Library in this program. If the library lacks a feature, the `ssh` program replaces it.
+    /// libssh2, which is linked into rdmactl. If the login fails because libssh2 lacks a feature,
+    /// the `ssh` program logs in instead.
     BuiltIn,
-    /// The `ssh` program, with the reason.
+    /// The `ssh` program, with the reason why libssh2 is not used.
     Program(String),
-    /// Open connection of the operator, with this `ControlPath`.
+    /// Open connection of the operator's own `ssh`, with the socket of its `ControlPath`.
     Borrowed(PathBuf),
 }
 
-/// Finds the [`Target`] of each host. It is called once per host, from many threads. One `ssh -G`
-/// serves all hosts that match the same `Host` lines of the configuration.
+/// Finds the [`Target`] of each host. Many threads use one resolver, each for other hosts. One
+/// `ssh -G` serves all hosts that match the same `Host` lines of the configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
     /// Login name of `-l`. A `user@` of the host set takes precedence.
@@ -119,25 +128,26 @@ pub struct Resolver {
     pub config: Option<PathBuf>,
     /// The `ssh` program. `None` means the one in `PATH`.
     pub program: Option<PathBuf>,
-    /// `KEY=VALUE` of `--ssh-option`. They take precedence over the configuration files.
+    /// Values `KEY=VALUE` of `--ssh-option`, which take precedence over the configuration files.
     pub options: Vec<String>,
     /// Replies of `ssh -G` in this run.
     pub config_cache: SshConfigCache,
 }
 
 impl Resolver {
-    /// Returns the effective configuration of one host. Without an `ssh` program, the defaults
-    /// are port 22, the local user and the usual files.
+    /// Returns the target of one host. On a machine without `ssh`, the target has port 22, the
+    /// local user and the default files of OpenSSH.
     ///
     /// # Errors
-    /// `ssh` refused the configuration, a name is unsafe in a command, or the run was cancelled.
+    /// `ssh` rejected the configuration or did not end in time, the host name is unsafe in the
+    /// configured `ProxyCommand`, or the run was cancelled.
     pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> HostResult<Target> {
         let call = self.call(host);
         if !self.config_cache.has_program(|| exists(&call.program)) {
-            return Ok(self.plain(host));
+            return Ok(self.default_target(host));
         }
-        let ask = |call: &SshCall| Ok(SshConfig::parse(&ask_ssh(call, watchdog)?));
-        let config = self.config_cache.config(&call, watchdog, ask)?;
+        let read = |call: &SshCall| Ok(SshConfig::parse(&read_config(call, watchdog)?));
+        let config = self.config_cache.config(&call, watchdog, read)?;
         let has_master = |socket: &Path| has_master(&call, socket, watchdog);
         config.on_this_machine(host, call.clone(), has_master)
     }
@@ -155,48 +165,52 @@ impl Resolver {
         }
     }
 
-    fn plain(&self, host: &Host) -> Target {
-        let named = |name: &str| env::var(name).ok().filter(|user| !user.is_empty());
+    /// Returns the target of a host on a machine without `ssh`.
+    fn default_target(&self, host: &Host) -> Target {
+        let local_user = |variable: &str| env::var(variable).ok().filter(|user| !user.is_empty());
         let user = host.user.clone().or_else(|| self.user.clone());
-        let ssh = |file: &str| tokens::home().join(".ssh").join(file);
+        let user = user.or_else(|| local_user("USER")).or_else(|| local_user("LOGNAME"));
+        let in_dot_ssh = |file: &str| tokens::home().join(".ssh").join(file);
         Target {
-            user: user.or_else(|| named("USER")).or_else(|| named("LOGNAME")).unwrap_or_default(),
-            identity_files: ["id_rsa", "id_ecdsa", "id_ed25519"].map(ssh).to_vec(),
+            user: user.unwrap_or_default(),
+            identity_files: ["id_rsa", "id_ecdsa", "id_ed25519"].map(in_dot_ssh).to_vec(),
             agent: env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
             known_hosts: vec![
-                ssh("known_hosts"),
-                ssh("known_hosts2"),
+                in_dot_ssh("known_hosts"),
+                in_dot_ssh("known_hosts2"),
                 PathBuf::from("/etc/ssh/ssh_known_hosts"),
                 PathBuf::from("/etc/ssh/ssh_known_hosts2"),
             ],
-            record_in: Some(ssh("known_hosts")),
+            record_in: Some(in_dot_ssh("known_hosts")),
             ..SshConfig::default().plain(host)
         }
     }
 }
 
-fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> HostResult<String> {
-    let asked = query_tool(call.configuration(), Deadline::after(QUERY_TIMEOUT), watchdog);
-    let answer = asked.map_err(|failure| {
+/// Returns the output of `ssh -G`.
+fn read_config(call: &SshCall, watchdog: &Watchdog) -> HostResult<String> {
+    let result = query_tool(call.configuration(), Deadline::after(QUERY_TIMEOUT), watchdog);
+    let output = result.map_err(|failure| {
         HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
     })?;
-    if answer.exit.is_success() {
-        return Ok(String::from_utf8_lossy(&answer.stdout).into_owned());
+    if output.exit.is_success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let words = String::from_utf8_lossy(&answer.stderr);
-    let detail = format!("ssh rejected the SSH configuration: {}", words.trim());
-    let manual_command = call.manual_command().replacen("ssh", "ssh -G", 1);
+    let message = String::from_utf8_lossy(&output.stderr);
+    let detail = format!("ssh rejected the SSH configuration: {}", message.trim());
+    let test = call.manual_configuration();
     Err(HostFailure::new(Reason::Transport, detail)
-        .fix(format!("correct the option or the line that ssh names, then test: {manual_command}")))
+        .fix(format!("correct the option or the line that ssh names, then test: {test}")))
 }
 
 /// True if the operator's own `ssh` has an open connection to this host.
 fn has_master(call: &SshCall, socket: &Path, watchdog: &Watchdog) -> bool {
     socket.exists()
         && query_tool(call.check(socket), Deadline::after(QUERY_TIMEOUT), watchdog)
-            .is_ok_and(|answer| answer.exit.is_success())
+            .is_ok_and(|output| output.exit.is_success())
 }
 
+/// True if the program exists: a path as it is, a name in a directory of `PATH`.
 fn exists(program: &PathBuf) -> bool {
     if program.components().count() > 1 {
         return program.exists();

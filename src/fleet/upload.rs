@@ -98,7 +98,7 @@ impl Uploaded {
     /// # Errors
     /// No directory is usable, the program did not arrive or does not run, or no result came.
     pub fn of(output: &Output, nonce: Nonce) -> HostResult<Self> {
-        let answer = Answer::find(output, nonce)?;
+        let answer = UploadReply::find(output, nonce)?;
         match answer.word {
             "ok" | "unchecked" if answer.number < PLACES.len() => Ok(Self {
                 nonce,
@@ -207,14 +207,14 @@ fn no_place(letters: &str) -> HostFailure {
     HostFailure::new(Reason::NoAgent, detail).fix(fix)
 }
 
-struct Answer<'a> {
+struct UploadReply<'a> {
     word: &'a str,
     /// Rest of the line, also parsed as `number`.
     rest: &'a str,
     number: usize,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> UploadReply<'a> {
     fn find(output: &'a Output, nonce: Nonce) -> HostResult<Self> {
         let found = answer(&output.stdout, UP, nonce).and_then(|rest| {
             let (word, rest) = rest.split_once(' ')?;

@@ -1,8 +1,8 @@
-//! Parsers for the files in which sites list hosts and groups of hosts. They return lines of host
-//! sets.
+//! Parses the files in which sites list hosts and groups of hosts. The parsers return host sets
+//! as text, with their line numbers.
 //!
-//! No parser opens a file or runs a command, because [`Site`](crate::hosts::Site) does.
-//! [`HostSet`](crate::hosts::HostSet) parses the host sets.
+//! No parser opens a file or runs a command: [`Site`](crate::hosts::Site) does, and calls the
+//! parsers. [`HostSet`](crate::hosts::HostSet) parses the host sets.
 
 mod ansible;
 mod clustershell_conf;
@@ -38,14 +38,14 @@ pub struct Group {
     pub entries: Vec<Entry>,
 }
 
-/// Error in a file, with its line and a fix.
+/// Error in a file, with the line and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatError {
     /// Line number, from 1.
     pub line: usize,
     /// Text of the error.
     pub message: String,
-    /// Text to write instead.
+    /// Fix: a text to write instead, or a command.
     pub fix: Option<String>,
 }
 
@@ -60,15 +60,16 @@ impl FormatError {
     }
 }
 
-/// Returns the lines with content, with their numbers, without comments and outer blanks.
+/// Returns the numbers and the text of all lines that are not empty, without comments and without
+/// blanks at both ends.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
-        .map(|(index, whole)| (index + 1, whole.split('#').next().unwrap_or_default().trim()))
-        .filter(|(_, said)| !said.is_empty())
+        .map(|(index, line)| (index + 1, line.split('#').next().unwrap_or_default().trim()))
+        .filter(|(_, content)| !content.is_empty())
 }
 
-/// Returns the host set that `find` returns for each line with content.
+/// Returns an entry for each line of [`lines`] in which `find` finds a host set.
 fn entries<'text>(text: &'text str, find: impl Fn(&'text str) -> Option<&'text str>) -> Vec<Entry> {
     let entry = |(line, content)| Some(Entry { line, hosts: find(content)?.to_owned() });
     lines(text).filter_map(entry).collect()
@@ -78,11 +79,13 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Returns the error of an Ansible inventory in YAML format.
 fn yaml_inventory(line: usize) -> FormatError {
     FormatError::new(line, "YAML inventories are not supported")
         .fix("let Ansible list the hosts: ansible all --list-hosts | tail -n +2 | rdmactl hosts -")
 }
 
+/// Quotes a word for a message, and cuts off a long word.
 fn quoted(word: &str) -> String {
     const MAX: usize = 60;
     match word.char_indices().nth(MAX) {

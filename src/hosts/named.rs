@@ -54,7 +54,7 @@ pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
         let is_in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         let is_name = host.name.chars().all(is_in_name) && !host.name.starts_with('-');
         let is_set = is_name || HostSet::find(&host.name, &EmptyGroups).is_ok();
-        is_set && known.insert(host.name.clone())
+        !host.name.is_empty() && is_set && known.insert(host.name.clone())
     });
     found
 }
@@ -117,13 +117,15 @@ mod tests {
         std::fs::create_dir(home.path().join(".ssh")).unwrap();
         let config = "Host good -oProxyCommand=x $(reboot) a;b \u{1b}[2J\nHost good\n";
         std::fs::write(home.path().join(".ssh/config"), config).unwrap();
+        let known = "a,,b ssh-rsa AAAA\n, ssh-rsa AAAA\n";
+        std::fs::write(home.path().join(".ssh/known_hosts"), known).unwrap();
         let found = named_hosts(&Site::new(SitePaths::default()), Some(home.path()));
-        let mine: Vec<&str> = found
-            .iter()
-            .filter(|host| host.place.ends_with(".ssh/config"))
-            .map(|host| host.name.as_str())
-            .collect();
-        assert_eq!(mine, ["good"]);
+        let of_file = |file: &str| {
+            let of_file = found.iter().filter(|host| host.place.ends_with(file));
+            of_file.map(|host| host.name.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(of_file(".ssh/config"), ["good"]);
+        assert_eq!(of_file(".ssh/known_hosts"), ["a", "b"]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct ListedGroup {
 
 /// Returns the text of a file. `None` if the file is missing, unreadable or too large.
 pub(super) fn text_of(path: &Path) -> Option<String> {
-    text::of_file(path).ok()
+    text::read_file(path).ok()
 }
 
 /// Places of the site's configuration on a machine.
@@ -111,13 +111,14 @@ impl Site {
         let kind = HostsFileKind::of_word(word);
         let path = if kind.is_some() { path } else { name };
         let (text, place) = if path == "-" {
-            (text::stdin()?, "stdin")
+            (text::read_stdin()?, "stdin")
         } else {
             // A word before a colon that is no kind is part of the file name, or misspelled.
             let fix = || format!("check the file name, or write KIND:FILE; {}", kinds());
+            let may_be_kind = kind.is_none() && name.contains(':') && !Path::new(path).exists();
             let with_kinds =
-                |error: LookupError| if name.contains(':') { error.fix(fix()) } else { error };
-            (text::of_file(Path::new(path)).map_err(with_kinds)?, path)
+                |error: LookupError| if may_be_kind { error.fix(fix()) } else { error };
+            (text::read_hosts_file(Path::new(path)).map_err(with_kinds)?, path)
         };
         let is_genders = Path::new(path).file_name().is_some_and(|file| file == "genders");
         let kind = kind.or_else(|| is_genders.then_some(HostsFileKind::Genders));
@@ -160,7 +161,7 @@ impl Site {
     }
 
     fn genders(&self) -> Result<Genders, LookupError> {
-        text::of_file(&self.places.genders).map(|text| Genders::parse(&text))
+        text::read_file(&self.places.genders).map(|text| Genders::parse(&text))
     }
 
     /// Returns the nodes of the batch job that this process belongs to. Slurm sets a host set
@@ -177,7 +178,7 @@ impl Site {
                 .fix("start a job first (salloc -N 4, qsub -I), or write the hosts"));
         };
         let place = path.display().to_string();
-        let entries = HostsFileKind::Pbs.read(&text::of_file(path)?);
+        let entries = HostsFileKind::Pbs.read(&text::read_file(path)?);
         let entries = entries.map_err(|error| wrong_line(&place, error))?;
         Ok(ResolvedLines { lines: placed(&place, entries), within })
     }

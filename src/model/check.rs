@@ -34,7 +34,9 @@ pub struct Check {
     pub remedy: &'static str,
     /// Ids of findings that a finding explains. `GROUP.*` stands for a group.
     pub hides: &'static [&'static str],
-    /// Parts of a report that the check needs, in addition to devices and ports.
+    /// Parts of a report without which the check has no result, in addition to devices and ports.
+    pub needs: &'static [Part],
+    /// Parts of a report to read: the parts that the check needs, and parts that refine its result.
     pub parts: &'static [Part],
 }
 

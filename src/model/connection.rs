@@ -107,8 +107,9 @@ pub enum Strength {
 pub struct PinnedMemory {
     /// Bytes per connection, at each end: buffer size x number of buffers x 2.
     pub per_connection_bytes: u64,
-    /// Bytes for the existing connections to this server.
-    pub now_bytes: u64,
+    /// Bytes for the existing connections to this server; `None` if the client did not report its
+    /// connections.
+    pub now_bytes: Option<u64>,
     /// Limit for this server: bytes for `connMaxInternodeNum` connections.
     pub most_bytes: u64,
     /// Limit of this client: bytes for all servers.

@@ -1,4 +1,4 @@
-//! RDMA device of a host.
+//! RDMA device of a host, with its ports.
 //! `collect` fills it from sysfs, RDMA netlink and libibverbs; `query` shows it.
 
 use schemars::JsonSchema;
@@ -16,6 +16,7 @@ pub const SOFT_IWARP: &str = "siw";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Kernel name: `mlx5_0`, `rocep193s0f0`, `rxe0`. No meaning is parsed from it.
+    #[serde(deserialize_with = "super::words::read_name")]
     pub name: String,
     /// Node type.
     pub node_type: Option<NodeType>,
@@ -48,7 +49,7 @@ pub struct Device {
     /// Accelerators of the host, the nearest first; `None` unless requested.
     pub gpus: Option<Vec<Gpu>>,
     /// Ports by number.
-    #[serde(deserialize_with = "snug")]
+    #[serde(deserialize_with = "without_spare_capacity")]
     pub ports: Vec<Port>,
     /// Counters of the device as a whole; `None` unless requested.
     pub counters: Option<Vec<Counter>>,
@@ -81,7 +82,8 @@ impl Device {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
     }
 
-    /// Returns the known facts of a removed device: its identity, and the numbers of its ports.
+    /// Returns the facts that stay known of a removed device: name, node type, GUIDs, driver, PCI
+    /// address, and number and protocol of each port.
     pub fn removed(&self, since_ns: u64) -> Self {
         let port =
             |port: &Port| Port { number: port.number, protocol: port.protocol, ..Port::default() };
@@ -138,14 +140,16 @@ json_words! {
 }
 
 impl NodeType {
-    /// Returns true for iWARP, whose connections can only be made through `rdma_cm`.
+    /// Returns true for iWARP. Only `rdma_cm` can connect queue pairs of iWARP.
     pub fn is_iwarp(self) -> bool {
         self == Self::Rnic
     }
 }
 
 /// Deserializes a list without spare capacity, which would add up over a thousand hosts.
-fn snug<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+fn without_spare_capacity<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
     let mut list = Vec::deserialize(from)?;
     list.shrink_to_fit();
     Ok(list)

@@ -35,6 +35,9 @@ json_words! {
         AgentFailed = "agent_failed",
         /// The agent was killed before it sent a response.
         Killed = "killed",
+        /// The agent ended because it received no message from rdmactl: rdmactl was stopped, or
+        /// the network was interrupted.
+        Expired = "expired",
         /// The response of the host does not follow the protocol.
         Garbage = "garbage",
         /// The response of the host exceeds the size limit.

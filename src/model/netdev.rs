@@ -11,6 +11,7 @@ use super::Ethernet;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Netdev {
     /// Name, to which ports and GIDs refer.
+    #[serde(deserialize_with = "super::words::read_name")]
     pub name: String,
     /// Kind of the link.
     pub kind: Option<NetdevKind>,

@@ -111,7 +111,7 @@ words! {
 }
 
 #[test]
-fn a_link_is_told_in_the_unit_of_ports() {
+fn the_speed_of_a_link_has_the_unit_of_ports() {
     for (speed, text) in [
         (PciSpeed::new(2_500, 1), "2 Gb/s (2.5 GT/s x1)"),
         (PciSpeed::new(8_000, 8), "63 Gb/s (8 GT/s x8)"),

@@ -24,8 +24,8 @@ pub use code::{
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
 pub use measured::{
-    Bandwidth, Datagrams, MadPings, Measured, Packets, PairTransport, Passage, TcpFailure,
-    Unreliable,
+    Bandwidth, Datagrams, MadPings, Measured, Packets, PairTransport, Passage, Received,
+    TcpFailure, Unreliable,
 };
 pub use outlier::{Metric, Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
@@ -88,11 +88,12 @@ impl PingReport {
         }
     }
 
-    /// Returns the indices of the hosts, grouped by leaf switch, in the order of their first hosts.
+    /// Returns the indices of the hosts, grouped by leaf switch. The leaf switches are in the order
+    /// of their first hosts.
     pub fn by_leaf(&self) -> Vec<usize> {
         let mut first: HashMap<Option<&str>, usize> = HashMap::new();
-        for (at, host) in self.hosts.iter().enumerate() {
-            first.entry(host.leaf.as_deref()).or_insert(at);
+        for (index, host) in self.hosts.iter().enumerate() {
+            first.entry(host.leaf.as_deref()).or_insert(index);
         }
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
         order.sort_by_key(|&host| first.get(&self.hosts[host].leaf.as_deref()).copied());
@@ -115,9 +116,9 @@ pub struct PingHost {
 }
 
 impl PingHost {
-    /// Returns the host with this index, with its leaf switch.
-    pub fn of(name: &str, at: usize, topology: Option<&Topology>) -> Self {
-        let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
+    /// Returns a host that took part, with its leaf switch. `index` is its index in the topology.
+    pub fn of(name: &str, index: usize, topology: Option<&Topology>) -> Self {
+        let leaf = topology.and_then(|topology| topology.name_of(index)).map(str::to_owned);
         Self { name: name.to_owned(), kernel: None, failure: None, leaf }
     }
 }
@@ -151,8 +152,17 @@ pub struct Pair {
 impl Pair {
     /// Returns a pair that exchanged no message.
     pub fn of_verdict(Cell { rail, source, target }: Cell, verdict: Verdict) -> Self {
-        let (route, rdma, tcp, measured, first) = Default::default();
-        Self { rail, source, target, verdict, route, rdma, tcp, measured, first }
+        Self {
+            rail,
+            source,
+            target,
+            verdict,
+            route: None,
+            rdma: None,
+            tcp: None,
+            measured: Measured::default(),
+            first: None,
+        }
     }
 
     /// Returns the position of the pair in a matrix.
@@ -444,6 +454,8 @@ pub struct Evidence {
     pub datagrams: Option<Datagrams>,
     /// True if datagrams were requested. The pair then fails if no datagram passes.
     pub wants_datagrams: bool,
+    /// Packets of a connection without a reply that both ports received; `None` if unknown.
+    pub received: Option<Received>,
     /// Reason why requested messages over an unreliable connection did not pass.
     pub unreliable: Option<StepError>,
     /// Management datagrams (MADs); `None` unless requested.
@@ -467,24 +479,25 @@ pub struct MadEvidence {
     pub source: Option<StepError>,
     /// Failed step of the target.
     pub target: Option<StepError>,
-    /// True if nothing else was tested.
+    /// True if only management datagrams were tested.
     pub is_alone: bool,
 }
 
 /// Compatibility of the GIDs of both ends of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GidMatch {
-    /// Both GIDs are of one address family, and no GID is link-local.
+    /// Both GIDs are of one address family. On RoCE, they are not link-local.
     #[default]
     Global,
-    /// The GIDs are link-local.
+    /// The GIDs are link-local, on RoCE.
     LinkLocal,
     /// One GID stands for an IPv4 address, the other GID does not.
     FamiliesDiffer,
 }
 
 impl GidMatch {
-    /// Compares two GIDs. On InfiniBand, a link-local GID reaches the whole subnet.
+    /// Compares the GIDs of a pair, which are both link-local or both not. On InfiniBand, a
+    /// link-local GID reaches the whole subnet.
     pub fn of(protocol: Protocol, source: GidValue, target: GidValue) -> Self {
         if source.ip().is_ipv4() != target.ip().is_ipv4() {
             Self::FamiliesDiffer
@@ -514,8 +527,8 @@ pub enum Life {
     Hung(String),
     /// The host does not respond; with the observation.
     Dead(String),
-    /// The host and the agent run, but the agent destroyed its queue pairs because the operator
-    /// was unresponsive; with the observation.
+    /// The host runs, but the agent ended its queue pairs, or itself, because the operator was
+    /// unresponsive; with the observation.
     Expired(String),
     /// The host responds, but SIGKILL ended the agent or its worker; with the observation.
     Killed(String),

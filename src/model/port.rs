@@ -21,8 +21,8 @@ pub struct Port {
     pub link_layer: Option<LinkLayer>,
     /// RDMA protocol of the port, derived from node type, link layer and driver.
     pub protocol: Option<Protocol>,
-    /// Data rate in bits per second; `None` while the port is not active, because drivers then
-    /// print a fictitious rate.
+    /// Data rate in bits per second; `None` while the link is down, because drivers then print a
+    /// fictitious rate.
     pub rate_bps: Option<u64>,
     /// True if the PCI Express path from the device up to the CPU carries the data rate; `None`
     /// if the rate or the path is unknown.
@@ -120,6 +120,11 @@ impl PortState {
     /// Returns true if the port carries traffic.
     pub fn is_active(self) -> bool {
         matches!(self, Self::Active | Self::ActiveDefer)
+    }
+
+    /// Returns true if the link is up. A subnet manager may not have activated the port.
+    pub fn is_linked(self) -> bool {
+        matches!(self, Self::Init | Self::Armed) || self.is_active()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Steps of a probe between two ports: requests of the operator and results of a worker. `wire`
-//! carries both; `ping` sends and executes the steps.
+//! carries requests and results; `ping` sends and executes the steps.
 //!
-//! The operator chooses a number for a connection; both ends use the same number. Order of the
-//! steps: open both ends, exchange datagrams, connect both ends, serve on one end while the other
-//! end probes, stop the server, close both ends.
+//! The operator chooses a number for each connection; both ends use this number. Order of the
+//! steps: open both ends, measure TCP, exchange datagrams, connect both ends, serve on the target
+//! while the source probes, stop the server, close both ends.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,8 +27,8 @@ pub struct Step {
 pub enum Act {
     /// Creates the local end: queue pair, buffer, TCP echo server.
     Open(Opening),
-    /// Sends datagrams to the remote end and replies to its datagrams. Both ends do so at the
-    /// same time.
+    /// Sends datagrams to the remote end, and replies to the datagrams of the remote end. Both
+    /// ends run this step at the same time.
     #[serde(rename = "meet")]
     ExchangeDatagrams(DatagramExchange),
     /// Connects the local end to the remote end.
@@ -41,16 +41,17 @@ pub enum Act {
     Serve,
     /// Sends messages and checks the replies.
     Probe(Probing),
-    /// Measures RDMA throughput: writes into the memory of the remote end, which serves.
+    /// Measures RDMA throughput: writes into the memory of the remote end, which runs
+    /// [`Act::Serve`].
     Stream(Streaming),
     /// Opens the port for management datagrams (MADs) of `ibping`; replaces [`Act::Open`].
     OpenMad(MadOpening),
     /// Replies to MADs of `ibping` until [`Act::Stop`].
     ServeMad(MadRoute),
-    /// Sends MADs of `ibping` to the remote end, which serves.
+    /// Sends MADs of `ibping` to the remote end, which runs [`Act::ServeMad`].
     PingMad(MadPinging),
-    /// Ends [`Act::Serve`], [`Act::ServeMad`] or [`Act::ExchangeDatagrams`], which then returns
-    /// its result.
+    /// Ends [`Act::Serve`], [`Act::ServeMad`] or [`Act::ExchangeDatagrams`]. The ended step then
+    /// returns its result.
     Stop,
     /// Destroys the local end.
     Close,
@@ -121,18 +122,19 @@ pub struct Opening {
     pub method: Method,
     /// Purpose of the connection.
     pub purpose: Purpose,
-    /// Queue key of the datagrams of the run; `None` if no datagrams are sent. The highest bit is
-    /// clear, because only privileged processes may choose a key with the highest bit.
+    /// Queue key of the datagrams of the run; `None` if the connection sends no datagrams. The
+    /// highest bit is 0: only privileged processes may use a key with the highest bit.
     pub qkey: Option<u32>,
-    /// Two random numbers of the pair, by which both ends of a connection recognize each other.
+    /// Two random numbers of the pair, by which both ends of a connection identify each other.
     /// The listening end of a TCP connection sends the first number; the connecting end replies
     /// with the second number. With [`Method::Cm`], each end sends its number as private data.
-    /// `None` without random numbers.
+    /// `None` if the operator got no random numbers; then neither TCP nor `rdma_cm` connects.
     #[serde(default)]
     pub proof: Option<[u64; 2]>,
-    /// True if the target also reads TCP streams.
+    /// True if the target also starts the reader of [`Act::TcpStream`].
     pub tcp_stream: bool,
-    /// IP address of the port of the peer, to which the target sends its TCP replies.
+    /// IP address of the port of the peer, to which the target sends its TCP replies. The target
+    /// checks that its route to this address uses `netdev`.
     #[serde(default)]
     pub tcp_peer: Option<IpAddr>,
     /// Role of the end.
@@ -156,21 +158,21 @@ pub struct Opened {
     pub tcp_address: Option<SocketAddr>,
     /// Address of the TCP stream reader of the target.
     pub tcp_stream_address: Option<SocketAddr>,
-    /// Reason for which TCP to the target fails: the target has no TCP server, or a route of the
-    /// target leads its replies elsewhere. `None` if the target knows no reason.
+    /// Reason why TCP to the target fails: the target has no TCP server, or its replies leave
+    /// through another interface. `None` if the target knows no reason.
     #[serde(default)]
     pub tcp_failure: Option<Box<StepError>>,
-    /// Number of the datagram queue pair, or the reason why it is missing; `None` if no datagrams
-    /// were requested.
+    /// Number of the datagram queue pair, or the reason why the end has none; `None` if no
+    /// datagrams were requested.
     pub datagrams: Option<Result<u32, StepError>>,
 }
 
 /// Parameters of [`Act::ExchangeDatagrams`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DatagramExchange {
-    /// Number of the run, in every datagram.
+    /// Random number of the run. Every datagram carries the number.
     pub nonce: u64,
-    /// Number of the connection, in every datagram.
+    /// Number of the connection. Every datagram carries the number.
     pub connection: u32,
     /// Datagram queue pair of the peer.
     pub queue_pair: u32,
@@ -197,8 +199,9 @@ pub struct Connecting {
     pub mtu: u32,
     /// Acknowledge timeout of the queue pair: 4.096 µs times two to the power of this value.
     pub ack_timeout: u8,
-    /// Number of retransmissions before the adapter gives up, both without an acknowledgment and
-    /// if the peer is not ready (RNR). For RNR, 7 means no limit.
+    /// Number of retransmissions before the adapter gives up: of a packet without an
+    /// acknowledgment (`retry_cnt`), and of a packet to a peer that is not ready (`rnr_retry`,
+    /// where 7 means no limit).
     pub retries: u8,
     /// Time limit, in milliseconds.
     pub deadline_ms: u32,
@@ -227,7 +230,7 @@ pub struct TcpStreaming {
 /// Parameters of [`Act::Stream`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Streaming {
-    /// Number of the run, in the bytes that the target checks at the end.
+    /// Random number of the run, which determines the bytes that the target checks at the end.
     pub nonce: u64,
     /// Duration of the transfer, in milliseconds.
     pub slot_ms: u32,
@@ -238,11 +241,11 @@ pub struct Streaming {
 /// Parameters of [`Act::Probe`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Probing {
-    /// Number of the run, in every message and every reply.
+    /// Random number of the run. Every message and every reply carries the number.
     pub nonce: u64,
     /// Message sizes to check, in bytes, in ascending order.
     pub sizes: Vec<u32>,
-    /// Checked exchanges per size.
+    /// Number of checked messages per size.
     pub checks: u32,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
@@ -252,7 +255,7 @@ pub struct Probing {
     pub slot_ms: u32,
     /// Longest wait for one reply, in milliseconds.
     pub reply_ms: u32,
-    /// Additional wait for the status of a request without a reply, in milliseconds.
+    /// Additional wait for the completion status of a message without a reply, in milliseconds.
     pub status_ms: u32,
 }
 
@@ -302,7 +305,7 @@ pub struct MadPinging {
     pub route: MadRoute,
     /// Requests to send.
     pub rounds: u32,
-    /// Time between two requests, in milliseconds; 0 to send each request after the reply to the
+    /// Time between two requests, in milliseconds. With 0, each request follows the reply to the
     /// previous request.
     pub interval_ms: u32,
     /// Time limit of all requests, in milliseconds. The wait for the last reply may exceed the
@@ -317,17 +320,17 @@ pub struct MadPinging {
 pub struct MadPinged {
     /// Requests that were sent.
     pub sent: u32,
-    /// Requests that were answered.
+    /// Requests with a reply.
     pub answered: u32,
-    /// Host name in the first reply. The peer chooses the name.
+    /// Host name in the first reply. The peer chooses this name; it proves nothing.
     pub host: Option<String>,
-    /// Status of the last reply that refused a request.
+    /// Status of the last reply that refused a request; `None` if no reply refused a request.
     pub refused: Option<String>,
-    /// Round trips of the answered requests; `None` if there were none.
+    /// Round trips of the requests with a reply; `None` without a reply.
     pub trips: Option<RoundTrips>,
 }
 
-/// Result of a successful step.
+/// Result of a successful step. The text of a variant names the step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepResult {
@@ -353,11 +356,11 @@ pub enum StepResult {
     MadOpened,
     /// [`Act::PingMad`].
     MadPinged(MadPinged),
-    /// [`Act::Close`] of a connection, with the packets that its port counted during the
-    /// connection; `None` if the counters may include the packets of other programs, and after a
-    /// purpose other than messages.
+    /// [`Act::Close`] after [`Act::Open`], with the packets that the port counted in between.
+    /// `None` if the counters may include packets of other programs, or if the purpose was not
+    /// [`Purpose::Messages`].
     Closed(Option<Traffic>),
-    /// [`Act::Stop`], and [`Act::Close`] of an end that was not open or had no connection.
+    /// [`Act::Stop`]; [`Act::Close`] after [`Act::OpenMad`], or of an unknown connection.
     Done,
 }
 
@@ -366,31 +369,36 @@ pub enum StepResult {
 pub struct Traffic {
     /// Packets that the port sent; `None` if the port has no such counter.
     pub sent: Option<u64>,
-    /// Packets that the port received; `None` as for `sent`.
+    /// Packets that the port received; `None` if the port has no such counter.
     pub received: Option<u64>,
     /// Events that indicate lost packets: retransmissions, timeouts, packets out of sequence.
     pub retransmissions: u64,
+    /// True if other programs have queue pairs on the device. The counters then include the
+    /// packets of these programs, and the other fields are empty.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shared: bool,
 }
 
 /// Result of [`Act::ExchangeDatagrams`], from the view of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DatagramCounts {
-    /// Requests that the end sent.
+    /// Requests that this end sent.
     pub sent: u32,
-    /// Requests of the end with a reply.
+    /// Requests of this end with a reply.
     pub answered: u32,
-    /// Requests of the peer that arrived.
+    /// Requests of the peer that arrived at this end.
     pub heard: u32,
-    /// Round trips of the requests with a reply; `None` if there were none.
+    /// Round trips of the requests with a reply; `None` if this end measured none.
     pub trips: Option<RoundTrips>,
 }
 
 /// Throughput of the payload that arrived at the other end.
 ///
-/// The period is divided into intervals of equal length. The first interval is ignored.
+/// The transfer is divided into intervals. The first interval does not count, because both ends
+/// are starting. If no data arrived after the first interval, the whole transfer is one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Bytes of all intervals.
+    /// Bytes of all intervals that count.
     pub bytes: u64,
     /// Median of the intervals, in bits per second.
     pub median_bps: u64,
@@ -409,7 +417,7 @@ pub struct Throughput {
 pub struct RoundTrips {
     /// Number of measured round trips.
     pub count: u64,
-    /// Number of earlier round trips, which are never part of the measurement.
+    /// Number of round trips before the measurement, for warm-up.
     pub warm_up: u64,
     /// Minimum.
     pub min_ns: u64,
@@ -432,25 +440,24 @@ pub struct RoundTrips {
 /// Failure of a step at one end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepError {
-    /// Stage that the probe reached.
+    /// Stage of the probe at which the step failed.
     pub stage: Stage,
-    /// Cause.
+    /// Cause, as input of verdicts.
     pub cause: Cause,
     /// Observation and cause, in one sentence.
     #[serde(deserialize_with = "super::words::read")]
     pub detail: String,
-    /// Command or setting that repairs it; `None` if no fix is known.
+    /// Command or setting that fixes the failure; `None` if no fix is known.
     #[serde(default, deserialize_with = "super::fix::read")]
     pub fix: Option<Fix>,
-    /// Size of the message that failed, in bytes.
+    /// Size of the message that failed, in bytes; `None` if the step failed without a message.
     pub size: Option<u32>,
-    /// Number of messages of the same kind that passed before: messages of the smallest size, or
-    /// messages of at least one path MTU.
+    /// Number of messages that passed at the same stage before the failure.
     pub done: u32,
 }
 
 impl StepError {
-    /// Returns a failure without details.
+    /// Returns a failure without detail, fix and message.
     pub fn new(stage: Stage, cause: Cause) -> Self {
         Self { stage, cause, detail: String::new(), fix: None, size: None, done: 0 }
     }
@@ -486,7 +493,7 @@ json_words! {
 }
 
 impl Stage {
-    /// Returns the stage as a phrase that follows the number of pairs.
+    /// Returns the stage as a phrase, which follows the number of failed peers in a finding.
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Agent => "while starting the agent",
@@ -509,8 +516,7 @@ impl Stage {
 pub enum Cause {
     /// A call failed with this errno name.
     Errno(String),
-    /// A call that pins memory failed with this errno name. The limit of locked memory may be the
-    /// reason.
+    /// A call that pins memory failed with this errno name, and a limit of locked memory applies.
     MemoryLimit(String),
     /// The device was removed, or removed and added again.
     DeviceGone,
@@ -520,9 +526,9 @@ pub enum Cause {
     Completion(String),
     /// A work request did not complete.
     NoCompletion,
-    /// Everything was sent, but no reply arrived.
+    /// The request was sent without an error, but no reply arrived.
     NoReply,
-    /// The reply holds other bytes than expected.
+    /// A message or a reply arrived with other bytes than expected.
     WrongBytes,
     /// The port has no path MTU, or a smaller one than requested.
     Mtu,
@@ -536,9 +542,9 @@ pub enum Cause {
     NoUmad,
     /// A library is missing.
     Library,
-    /// The other end missed the deadline.
+    /// The peer did not reply by the deadline, or the connection broke.
     Timeout,
-    /// The worker lives, but a step does not return: a call hangs in the kernel.
+    /// The worker runs, but the step does not return: a call hangs in the kernel.
     Stuck,
     /// A thread could not be started: the host allows no more processes and threads.
     ThreadLimit,

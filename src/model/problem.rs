@@ -1,5 +1,6 @@
 //! Problems: values of a report that exist but could not be read.
-//! `collect` adds problems; `query` marks cells, and `render` and `analyse` report them.
+//!
+//! `collect` adds problems. `query` marks their cells; `render` and `analyse` report them.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -35,18 +36,18 @@ pub struct Problem {
     pub not_recorded: bool,
 }
 
-/// Detail of a problem that only a program on the host can solve.
+/// End of the detail of a problem whose value only rdmactl on the host can read.
 pub const NEEDS_PROGRAM: &str = "rdmactl is needed on the host";
 
-/// Detail of a problem in a capture from which the value was removed.
+/// End of the detail of a problem whose value `capture --redact` removed.
 pub const REDACTED: &str = "removed by --redact";
 
 /// Directory of the RDMA device files.
 const DEVICE_FILES: &str = "/dev/infiniband/";
 
 impl Problem {
-    /// Returns the problem of a device file that cannot be opened. `reason` has name and text of
-    /// `errno`.
+    /// Returns the problem of a device file that cannot be opened. `errno` is the name of the
+    /// error number; `reason` is its name and text.
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {
             "EACCES" => KnownFix::AllowDeviceFiles,
@@ -62,12 +63,12 @@ impl Problem {
         }
     }
 
-    /// Returns true for a device file that cannot be opened.
+    /// Returns true if the problem is an RDMA device file that cannot be opened.
     pub fn is_of_device_file(&self) -> bool {
         self.errno.is_some() && self.source.starts_with(DEVICE_FILES)
     }
 
-    /// Returns true if a shell cannot provide the value, but rdmactl on the host can.
+    /// Returns true if only rdmactl on the host can read the value, not the shell of the host.
     pub fn needs_program(&self) -> bool {
         self.detail.ends_with(NEEDS_PROGRAM)
     }
@@ -96,7 +97,7 @@ impl Problems {
         self.0.retain(is_wanted);
     }
 
-    /// Returns the problems of a key and of all its parts.
+    /// Returns the problems with this key, and the problems of all parts of the key.
     pub fn within(&self, key: &str) -> &[Problem] {
         let start = self.0.partition_point(|one| order(&one.key, key).is_lt());
         let rest = &self.0[start..];
@@ -108,14 +109,16 @@ impl Problems {
         self.0.binary_search_by(|one| order(&one.key, key)).is_ok()
     }
 
-    /// Returns true if a problem has this key, or the key of a part or of a container of it.
+    /// Returns true if a problem affects the value of a key: a problem of the key itself, of a
+    /// part of the key, or of a container of the key (`mlx5_0` contains `mlx5_0/1/state`).
     pub fn touch(&self, key: &str) -> bool {
-        let mut wholes = key.match_indices('/').map(|(end, _)| &key[..end]);
-        !self.within(key).is_empty() || wholes.any(|whole| self.has(whole))
+        let mut containers = key.match_indices('/').map(|(end, _)| &key[..end]);
+        !self.within(key).is_empty() || containers.any(|container| self.has(container))
     }
 }
 
-/// Compares keys name by name, so that `/` sorts before every letter.
+/// Compares keys name by name, so that `/` sorts before every other character. A comparison of
+/// the texts would sort `a-b` and `a.0` between `a` and `a/b`.
 fn order(a: &str, b: &str) -> Ordering {
     a.split('/').cmp(b.split('/'))
 }

@@ -7,17 +7,19 @@ use std::net::Ipv4Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Settings of the operating system of one host. A value is `None` if the host does not have it,
-/// or if it could not be read; a problem below `system` then names its source.
+/// Settings of the operating system of one host. A value is missing if the host does not have it,
+/// or if it could not be read. A value that could not be read has a problem, whose key names the
+/// field and the item: `system/modules`, `system/settings/vm/max_map_count`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct System {
-    /// Kernel modules of RDMA that are loaded or built in; other modules are omitted.
+    /// Kernel modules that are loaded or built in; modules that no check looks for are omitted.
     pub modules: Option<Vec<String>>,
     /// Limits of the process of rdmactl, which a login of the same user has, too.
     pub limits: Option<Limits>,
-    /// True if the process of rdmactl may lock memory beyond the limit (`CAP_IPC_LOCK`).
+    /// True if the process of rdmactl may lock memory beyond the limit (`CAP_IPC_LOCK`). The key
+    /// of a problem is `system/capabilities`.
     pub may_lock_memory: Option<bool>,
-    /// Running systemd services that start jobs or that RDMA needs; `None` without systemd.
+    /// Running systemd services that checks judge; `None` without systemd.
     pub services: Option<Vec<Service>>,
     /// Kernel settings by name, with slashes: `net/ipv4/conf/all/arp_ignore`.
     pub settings: BTreeMap<String, String>,
@@ -31,22 +33,35 @@ pub struct System {
     /// (Documentation/ABI/testing/sysfs-kernel-iommu_groups). Devices without an IOMMU are
     /// omitted.
     pub dma: BTreeMap<String, String>,
-    /// Functions of network cards whose driver supports RDMA, and that have no RDMA device.
+    /// Functions of network cards whose driver supports RDMA, and that have no RDMA device. The
+    /// key of a problem is `system/functions`.
     pub idle_functions: Option<Vec<IdleFunction>>,
     /// True if the kernel module of NVIDIA is the open one, which supports dma-buf; `None`
-    /// without an NVIDIA driver.
+    /// without an NVIDIA driver. The key of a problem is `system/nvidia`.
     pub nvidia_is_open: Option<bool>,
     /// Faults of RDMA cards in the kernel log, by kind and PCI address.
     pub kernel_faults: Option<Vec<KernelFault>>,
 }
+
+/// Services whose processes start programs.
+const STARTERS: [&str; 8] = [
+    "containerd.service",
+    "crio.service",
+    "docker.service",
+    "k3s.service",
+    "kubelet.service",
+    "pbs.service",
+    "rke2-server.service",
+    "slurmd.service",
+];
+const BEEGFS_SERVERS: [&str; 3] =
+    ["beegfs-meta.service", "beegfs-mgmtd.service", "beegfs-storage.service"];
 
 /// Resource limits of a process. `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Soft limit of locked memory, in bytes.
     pub locked_memory_bytes: Option<u64>,
-    /// Hard limit of locked memory, in bytes.
-    pub locked_memory_hard_bytes: Option<u64>,
     /// Soft limit of open files.
     pub open_files: Option<u64>,
 }
@@ -56,8 +71,20 @@ pub struct Limits {
 pub struct Service {
     /// Unit: `slurmd.service`.
     pub unit: String,
-    /// Limits of its first process; `None` if they could not be read or do not matter.
+    /// Limits of its first process; `None` if they could not be read, or if no check judges them.
     pub limits: Option<Limits>,
+}
+
+impl Service {
+    /// Returns true for a service whose limits are those of jobs and containers.
+    pub fn starts_programs(&self) -> bool {
+        STARTERS.contains(&self.unit.as_str())
+    }
+
+    /// Returns true for a server of `BeeGFS`.
+    pub fn is_beegfs_server(&self) -> bool {
+        BEEGFS_SERVERS.contains(&self.unit.as_str())
+    }
 }
 
 /// IPv4 network that an interface reaches without a gateway.

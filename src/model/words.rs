@@ -9,6 +9,10 @@ use serde::{Deserialize, Deserializer};
 /// Maximum length in characters. A detail may hold a path of 4,096 bytes and the text of a file.
 const LONGEST: usize = 16_384;
 
+/// Maximum length of a name in a directory of the kernel, in bytes (`NAME_MAX`). Many rows may
+/// repeat the name of a device.
+const LONGEST_NAME: usize = 255;
+
 /// Word that marks the fixes of rdmactl in its output.
 const MARK: &str = "fix:";
 
@@ -18,6 +22,15 @@ const QUOTED_MARK: &str = "\"fix\":";
 /// Deserializes a text that a host or a file contains.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Cow::<'de, str>::deserialize(from).map(|text| of_host(&text))
+}
+
+/// Deserializes the name of a device or an interface: at most 255 characters.
+pub(super) fn read_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let mut name = String::deserialize(from)?;
+    if let Some((end, _)) = name.char_indices().nth(LONGEST_NAME) {
+        name.truncate(end);
+    }
+    Ok(name)
 }
 
 /// Returns at most 16,384 characters of a text, with every `fix:` replaced with `"fix":`.
@@ -53,6 +66,13 @@ mod tests {
         assert_eq!(of_host("ä: prefix: 3"), "ä: pre\"fix\": 3");
         let once = of_host("fix: x");
         assert_eq!(of_host(&once), once, "what was saved is read back unchanged");
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let read = |name: &str| read_name(serde_json::Value::from(name)).unwrap();
+        assert_eq!(read(&"ä".repeat(256)), "ä".repeat(255));
+        assert_eq!(read("mlx5_0"), "mlx5_0");
     }
 
     #[test]

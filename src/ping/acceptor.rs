@@ -1,9 +1,11 @@
 //! Listening side of both TCP tests, and the proof that each end of a connection gives.
 //!
-//! The operator makes two numbers for each pair, and gives both to both ends. The listener sends
-//! the first number at once. The connecting end sends data only after this number, so that it
-//! sends no data to another program. The connecting end replies with the second number. A program
-//! without this number gets no reply, and is disconnected after [`PROOF_TIMEOUT`].
+//! The operator makes two random numbers for each pair, and gives both numbers to both ends. The
+//! listener sends the first number at once. The client sends data only after the first number, so
+//! that no other program receives data. The client then replies with the second number. The
+//! listener disconnects a client without the second number after [`PROOF_TIMEOUT`]. A listener
+//! that cannot start a thread for a client sends the complement of the first number.
+//! `worker::connection` starts the listeners; `tcp` connects to them.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,18 +14,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use super::stop_flag::STOP_CHECK_INTERVAL;
 use crate::clock::Deadline;
-use crate::threads::run_apart;
+use crate::sys::poll::{self, is_wait};
+use crate::threads::start_with;
 
-/// Longest wait for the number of the other end. A lost packet is sent again after one second.
+/// Longest wait for the number of the other end. TCP retransmits a lost packet after one second,
+/// so that one lost packet does not fail the test.
 const PROOF_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Largest number of connections at the same time. A further connection is closed at once.
-const MAX_CONNECTIONS: usize = 16;
+/// Maximum number of clients at the same time. The listener closes a further connection at once.
+const MAX_CLIENTS: usize = 16;
 
+/// Size of one number of a [`Proof`], in bytes.
 const NUMBER_BYTES: usize = 8;
 
 /// Numbers of a pair, by which its ends identify each other.
@@ -40,88 +45,159 @@ impl From<[u64; 2]> for Proof {
 }
 
 impl Proof {
-    /// Waits for the number of the listener, and sends the number of the client. Sends nothing to
-    /// a listener that is not the other end of the pair.
-    pub(super) fn connect(self, mut stream: &TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PROOF_TIMEOUT))?;
+    /// Proves both ends on the side of the client: waits for the number of the listener, then
+    /// sends the number of the client. Sends nothing to a listener that is not the other end of
+    /// the pair.
+    pub(super) fn exchange_as_client(self, mut stream: &TcpStream) -> io::Result<()> {
         stream.set_write_timeout(Some(PROOF_TIMEOUT))?;
-        let mut received = [0; NUMBER_BYTES];
         let foreign = |why| {
             io::Error::new(io::ErrorKind::TimedOut, format!("the listener is not the peer: {why}"))
         };
-        stream.read_exact(&mut received).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => foreign("it sends no number of this run"),
+        let received = receive(stream, &AtomicBool::new(false));
+        let received = received.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => foreign("it sends no number of this run"),
             io::ErrorKind::UnexpectedEof => foreign("it closed the connection"),
             _ => error,
         })?;
+        if received == self.refusal() {
+            let detail = "the peer cannot start a thread for this connection";
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, detail));
+        }
         if received != self.listener {
             return Err(foreign("it sends another number"));
         }
         stream.write_all(&self.client)
     }
 
-    /// Sends the number of the listener, and waits for that of the client; true if it is correct.
-    fn accept(self, mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<bool> {
+    /// Returns the number of a listener that has no thread for a client.
+    fn refusal(self) -> [u8; NUMBER_BYTES] {
+        self.listener.map(|byte| !byte)
+    }
+
+    /// Proves both ends on the side of the listener: sends the number of the listener, then waits
+    /// for the number of the client. Returns true if the number of the client is correct.
+    fn exchange_as_listener(self, mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<bool> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(STOP_CHECK_INTERVAL))?;
         stream.set_write_timeout(Some(STOP_CHECK_INTERVAL))?;
         stream.write_all(&self.listener)?;
-        let (mut received, mut filled) = ([0; NUMBER_BYTES], 0);
-        let limit = Deadline::after(PROOF_TIMEOUT);
-        while filled < NUMBER_BYTES && !stop.load(Ordering::Relaxed) && !limit.is_over() {
-            match stream.read(&mut received[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if is_wait(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(filled == NUMBER_BYTES && received == self.client)
+        Ok(receive(stream, stop)? == self.client)
     }
 }
 
-/// True if the call only has to be repeated.
-pub(super) fn is_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+/// Receives the number of the other end. Fails after [`PROOF_TIMEOUT`], which no received byte
+/// extends, and if the stop flag is set.
+fn receive(mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<[u8; NUMBER_BYTES]> {
+    stream.set_read_timeout(Some(STOP_CHECK_INTERVAL))?;
+    let (mut number, mut filled) = ([0; NUMBER_BYTES], 0);
+    let limit = Deadline::after(PROOF_TIMEOUT);
+    while filled < NUMBER_BYTES {
+        if limit.is_over() || stop.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match stream.read(&mut number[filled..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(error) if is_wait(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(number)
 }
 
-/// Listener on a port that the kernel chooses, until it is dropped. A thread serves each client
-/// that proves to be the other end of the pair.
+/// Listener on a port that the kernel chooses. Dropping the acceptor ends the listener.
+///
+/// Each client has a thread, which serves the client if the client is the other end of the pair.
 #[derive(Debug)]
 pub(super) struct Acceptor {
+    /// Address with the port of the listener.
     pub(super) address: SocketAddr,
     stop: Arc<AtomicBool>,
 }
 
-/// Serves one client until the client ends or the flag is set.
-pub(super) type Serve = fn(TcpStream, &AtomicBool) -> io::Result<()>;
+/// Service of a listener.
+#[derive(Clone, Copy)]
+pub(super) struct Service {
+    /// Function that serves one client, until the client ends or the stop flag is set.
+    pub(super) serve: fn(TcpStream, &AtomicBool) -> io::Result<()>,
+    pub(super) clients: Clients,
+}
+
+/// Number of clients that one test connects at the same time.
+#[derive(Clone, Copy)]
+pub(super) enum Clients {
+    One,
+    Several,
+}
+
+/// Accepted connection.
+struct Client {
+    stream: TcpStream,
+    proof: Proof,
+    service: Service,
+    stop: Arc<AtomicBool>,
+    slot: Slot,
+}
+
+/// One of the [`MAX_CLIENTS`] slots. A drop frees the slot, also if the thread of the client
+/// panics.
+struct Slot(Arc<AtomicUsize>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Client {
+    /// Serves the client on a new thread, if the host allows a further thread.
+    fn start(self, thread: thread::Builder) {
+        let Some(client) = start_with(thread, self, Self::serve) else { return };
+        match client.service.clients {
+            // A refusal is not necessary: this thread can serve one client.
+            Clients::One => client.serve(),
+            // On this thread, the first client of a test would block the others.
+            Clients::Several => client.refuse(),
+        }
+    }
+
+    fn serve(self) {
+        let Self { stream, proof, service, stop, slot: _slot } = self;
+        // An error ends only the connection of this client.
+        if proof.exchange_as_listener(&stream, &stop).unwrap_or(false) {
+            let _ = (service.serve)(stream, &stop);
+        }
+    }
+
+    /// Reports the reason to the client. A closed connection would look like the work of a packet
+    /// filter.
+    fn refuse(self) {
+        let _ = (&self.stream).write_all(&self.proof.refusal());
+    }
+}
 
 impl Acceptor {
     /// Listens on `address`, whose port is ignored.
-    pub(super) fn start(mut address: SocketAddr, proof: Proof, serve: Serve) -> io::Result<Self> {
+    pub(super) fn start(
+        mut address: SocketAddr,
+        proof: Proof,
+        service: Service,
+    ) -> io::Result<Self> {
         address.set_port(0);
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let watched = Arc::clone(&stop);
+        let stop_of_listener = Arc::clone(&stop);
         thread::Builder::new().name("tcp listener".into()).spawn(move || {
-            let busy = Arc::new(AtomicUsize::new(0));
-            while !watched.load(Ordering::Relaxed) {
+            let clients = Arc::new(AtomicUsize::new(0));
+            while !stop_of_listener.load(Ordering::Relaxed) {
                 if is_readable(&listener)
                     && let Ok((stream, _)) = listener.accept()
-                    && busy.load(Ordering::Relaxed) < MAX_CONNECTIONS
+                    && clients.load(Ordering::Relaxed) < MAX_CLIENTS
                 {
-                    busy.fetch_add(1, Ordering::Relaxed);
-                    let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
-                    // With a limit of processes, this thread serves the client itself: a closed
-                    // connection would look like a packet filter.
-                    run_apart(thread::Builder::new().name("tcp client".into()), move || {
-                        // A client with an error ends only its own connection.
-                        if proof.accept(&stream, &stop).unwrap_or(false) {
-                            let _ = serve(stream, &stop);
-                        }
-                        left.fetch_sub(1, Ordering::Relaxed);
-                    });
+                    clients.fetch_add(1, Ordering::Relaxed);
+                    let (stop, slot) = (Arc::clone(&stop_of_listener), Slot(Arc::clone(&clients)));
+                    let client = Client { stream, proof, service, stop, slot };
+                    client.start(thread::Builder::new().name("tcp client".into()));
                 }
             }
         })?;
@@ -135,10 +211,10 @@ impl Drop for Acceptor {
     }
 }
 
+/// Waits until a client connects; false after [`STOP_CHECK_INTERVAL`] without a client.
 fn is_readable(listener: &TcpListener) -> bool {
-    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(STOP_CHECK_INTERVAL.subsec_nanos()) };
     let mut fds = [PollFd::new(listener, PollFlags::IN)];
-    poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
+    poll::wait(&mut fds, Some(STOP_CHECK_INTERVAL)).is_ok() && !fds[0].revents().is_empty()
 }
 
 #[cfg(test)]
@@ -147,10 +223,25 @@ mod tests {
 
     const PAIR: [u64; 2] = [11, 22];
 
-    /// Starts a listener that sends "served" to each client.
+    /// Sends "served" to a client.
+    fn serve(mut stream: TcpStream, _stop: &AtomicBool) -> io::Result<()> {
+        stream.write_all(b"served")
+    }
+
+    fn start_with_service(serve: fn(TcpStream, &AtomicBool) -> io::Result<()>) -> Acceptor {
+        let service = Service { serve, clients: Clients::Several };
+        Acceptor::start("127.0.0.1:0".parse().unwrap(), Proof::from(PAIR), service).unwrap()
+    }
+
     fn start() -> Acceptor {
-        let serve: Serve = |mut stream, _stop| stream.write_all(b"served");
-        Acceptor::start("127.0.0.1:0".parse().unwrap(), Proof::from(PAIR), serve).unwrap()
+        start_with_service(serve)
+    }
+
+    /// Returns both ends of a connection.
+    fn sockets() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (near, listener.accept().unwrap().0)
     }
 
     fn connect(to: &Acceptor) -> TcpStream {
@@ -167,7 +258,7 @@ mod tests {
 
     fn assert_is_served(listener: &Acceptor) {
         let stream = connect(listener);
-        Proof::from(PAIR).connect(&stream).unwrap();
+        Proof::from(PAIR).exchange_as_client(&stream).unwrap();
         assert_eq!(rest(&stream), b"served");
     }
 
@@ -183,7 +274,7 @@ mod tests {
     fn client_without_the_proof_gets_no_reply_and_delays_no_client() {
         let listener = start();
         let began = crate::clock::now();
-        let silent: Vec<TcpStream> = (0..MAX_CONNECTIONS - 2).map(|_| connect(&listener)).collect();
+        let silent: Vec<TcpStream> = (0..MAX_CLIENTS - 2).map(|_| connect(&listener)).collect();
         let mut wrong = connect(&listener);
         wrong.write_all(&[7; 64]).unwrap();
         assert_is_served(&listener);
@@ -191,8 +282,60 @@ mod tests {
         for stream in silent.iter().chain([&wrong]) {
             assert!(!rest(stream).ends_with(b"served"));
         }
-        assert!(began.elapsed() < PROOF_TIMEOUT * 4, "and these are disconnected");
+        assert!(began.elapsed() < PROOF_TIMEOUT * 4, "the silent clients are disconnected");
         assert_is_served(&listener);
+    }
+
+    #[test]
+    fn a_host_without_a_thread_serves_one_client_and_refuses_several() {
+        let result = |clients| {
+            let (near, stream) = sockets();
+            let taken = Arc::new(AtomicUsize::new(1));
+            let (stop, slot) = (Arc::default(), Slot(Arc::clone(&taken)));
+            let (proof, service) = (Proof::from(PAIR), Service { serve, clients });
+            let client = Client { stream, proof, service, stop, slot };
+            // No machine has so much memory, so that the thread cannot be started.
+            let without_thread = thread::Builder::new().stack_size(1 << 60);
+            let result = thread::scope(|scope| {
+                scope.spawn(move || client.start(without_thread));
+                proof.exchange_as_client(&near)
+            });
+            assert_eq!(taken.load(Ordering::Relaxed), 0);
+            result.map(|()| rest(&near))
+        };
+        assert_eq!(result(Clients::One).unwrap(), b"served");
+        let refused = result(Clients::Several).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::QuotaExceeded, "{refused}");
+    }
+
+    #[test]
+    fn a_service_that_panics_takes_no_slot_from_other_clients() {
+        let listener = start_with_service(|stream, _stop| {
+            let _ = stream.set_nodelay(true).unwrap_err();
+            Ok(())
+        });
+        for _ in 0..=MAX_CLIENTS {
+            let stream = connect(&listener);
+            Proof::from(PAIR).exchange_as_client(&stream).unwrap();
+            assert_eq!(rest(&stream), b"");
+        }
+    }
+
+    #[test]
+    fn single_bytes_do_not_extend_the_wait_for_the_number() {
+        let (near, mut far) = sockets();
+        let sender = thread::spawn(move || {
+            // The last byte comes after the deadline.
+            for byte in Proof::from(PAIR).listener {
+                let pause = PROOF_TIMEOUT / 6;
+                poll::wait(&mut [], Some(pause)).unwrap();
+                // The client may have closed the connection.
+                let _ = far.write_all(&[byte]);
+            }
+        });
+        let error = Proof::from(PAIR).exchange_as_client(&near).unwrap_err();
+        assert!(error.to_string().contains("sends no number of this run"), "{error}");
+        sender.join().unwrap();
     }
 
     #[test]
@@ -203,7 +346,7 @@ mod tests {
             let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (mut victim, _) = listener.accept().unwrap();
             victim.write_all(said).unwrap();
-            let error = Proof::from(PAIR).connect(&stream).unwrap_err();
+            let error = Proof::from(PAIR).exchange_as_client(&stream).unwrap_err();
             assert!(error.to_string().contains("is not the peer"), "{error}");
             drop(stream);
             assert_eq!(rest(&victim), b"", "{said:?}");

@@ -20,12 +20,12 @@ struct Datagram {
     /// Number of the connection within the run.
     connection: u32,
     sequence: u16,
-    kind: Kind,
+    kind: DatagramKind,
 }
 
 /// Kind of a datagram. Its number is in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DatagramKind {
     Request = 1,
     /// Reply to the request with the same sequence number.
     Reply = 2,
@@ -40,7 +40,7 @@ impl Datagram {
         bytes[8..12].copy_from_slice(&self.connection.to_le_bytes());
         bytes[12..14].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[14..HEADER].copy_from_slice(&(self.kind as u16).to_le_bytes());
-        let flip = if self.kind == Kind::Reply { u64::MAX } else { 0 };
+        let flip = if self.kind == DatagramKind::Reply { u64::MAX } else { 0 };
         let mut word = self.nonce ^ (u64::from(self.connection) << 32) ^ u64::from(self.sequence);
         for chunk in bytes[HEADER..].chunks_exact_mut(8) {
             word = next_word(word);
@@ -57,8 +57,8 @@ impl Datagram {
         let (sequence, rest) = rest.split_first_chunk()?;
         let (kind, _) = rest.split_first_chunk()?;
         let kind = match u16::from_le_bytes(*kind) {
-            1 => Kind::Request,
-            2 => Kind::Reply,
+            1 => DatagramKind::Request,
+            2 => DatagramKind::Reply,
             _ => return None,
         };
         let decoded = Self {
@@ -75,12 +75,16 @@ impl Datagram {
 mod tests {
     use super::*;
 
-    const REQUEST: Datagram =
-        Datagram { nonce: 0x0102_0304_0506_0708, connection: 9, sequence: 3, kind: Kind::Request };
+    const REQUEST: Datagram = Datagram {
+        nonce: 0x0102_0304_0506_0708,
+        connection: 9,
+        sequence: 3,
+        kind: DatagramKind::Request,
+    };
 
     #[test]
     fn decode_returns_the_encoded_datagram() {
-        let reply = Datagram { kind: Kind::Reply, ..REQUEST };
+        let reply = Datagram { kind: DatagramKind::Reply, ..REQUEST };
         for datagram in [REQUEST, reply] {
             assert_eq!(Datagram::decode(&datagram.encode()), Some(datagram));
         }

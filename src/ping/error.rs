@@ -18,6 +18,10 @@ pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
 
 /// `is_limited` is true if the memory that this process may lock is limited.
 fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepError {
+    let stage = match error {
+        VerbsError::Call { operation, .. } => stage_of_operation(*operation, stage),
+        _ => stage,
+    };
     let cause = match error {
         VerbsError::Load(_) | VerbsError::NoKernelSupport | VerbsError::NoProvider { .. } => {
             Cause::Library
@@ -32,17 +36,64 @@ fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepErr
         VerbsError::Call { errno, .. } if error.is_memory_limit() && is_limited => {
             Cause::MemoryLimit(errno.name().into_owned())
         }
+        // No neighbor is resolved here: the firmware does not respond (`wait_func`, mlx5 cmd.c).
+        VerbsError::Call { operation, errno: Errno::TIMED_OUT, .. }
+            if !operation.resolves_neighbor() =>
+        {
+            Cause::Stuck
+        }
         _ if error.is_unsupported() => Cause::Unsupported,
         _ => error.errno().map_or(Cause::Order, |errno| Cause::Errno(errno.name().into_owned())),
     };
     StepError { fix: fixes::of_verbs(error), ..step_error(stage, cause, error.to_string()) }
 }
 
+/// Returns the stage of a failed operation. A step can include operations of several stages: with
+/// `rdma_cm`, the step that connects also creates the queue pair.
+fn stage_of_operation(operation: VerbsOperation, of_step: Stage) -> Stage {
+    match operation {
+        VerbsOperation::List
+        | VerbsOperation::Open
+        | VerbsOperation::QueryDevice
+        | VerbsOperation::QueryPort
+        | VerbsOperation::QueryGid
+        | VerbsOperation::QueryPkey
+        | VerbsOperation::AllocateDomain
+        | VerbsOperation::RegisterMemory
+        | VerbsOperation::CreateChannel
+        | VerbsOperation::CreateCompletionQueue
+        | VerbsOperation::CreateQueuePair => Stage::Open,
+        VerbsOperation::CreateAddress
+        | VerbsOperation::ToInit
+        | VerbsOperation::ToReceive
+        | VerbsOperation::ToSend => Stage::Connect,
+        VerbsOperation::PostSend
+        | VerbsOperation::PostReceive
+        | VerbsOperation::Poll
+        | VerbsOperation::Arm
+        | VerbsOperation::Wait => of_step.max(Stage::Connect),
+    }
+}
+
+/// Returns the stage of a failed step of `rdma_cm`. The source opens `rdma_cm` when it connects.
+fn stage_of_cm_step(step: CmStep) -> Stage {
+    match step {
+        CmStep::Start | CmStep::Create | CmStep::Bind | CmStep::Listen => Stage::Open,
+        CmStep::Receive
+        | CmStep::ResolveAddress
+        | CmStep::ResolveRoute
+        | CmStep::Connect
+        | CmStep::Accept
+        | CmStep::Watch
+        | CmStep::Disconnect => Stage::Connect,
+    }
+}
+
 pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
     let errno = |errno: &Errno| Cause::Errno(errno.name().into_owned());
     let cause = match error {
         CmError::Load(_) => Cause::Library,
-        CmError::Verbs(error) => verbs_error(stage, error).cause,
+        CmError::Verbs(error) => return verbs_error(stage, error),
         _ if error.is_rejected() => Cause::Refused,
         // This step waits only for ARP or neighbor discovery.
         CmError::TimedOut { step: CmStep::ResolveAddress, .. } => errno(&Errno::TIMED_OUT),
@@ -50,20 +101,26 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         CmError::Call { step: CmStep::Start, errno: Errno::NO_DEVICE, .. } => {
             errno(&Errno::NO_ENTRY)
         }
+        // An identifier whose device was removed (`ucma_get_ctx`, ucma.c).
+        CmError::Call { step, errno: Errno::NO_SUCH_ADDRESS, .. } if *step != CmStep::Start => {
+            Cause::DeviceGone
+        }
         CmError::Call { step: CmStep::Connect, errno: Errno::RESET, .. } => Cause::Refused,
         // This call waits for the TCP connection of iWARP. EHOSTUNREACH: ARP got no reply;
         // ETIMEDOUT: the connection got no reply.
         CmError::Call { step: CmStep::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
             errno(&Errno::TIMED_OUT)
         }
-        // Treated as a timeout: the peer did not reply.
+        // Treated as a timeout: the peer did not reply, or ended the connection (`siw_accept`).
         CmError::NotThePeer { .. }
         | CmError::TimedOut { .. }
-        | CmError::Call { step: CmStep::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,
+        | CmError::Call { step: CmStep::Connect, errno: Errno::TIMED_OUT, .. }
+        | CmError::Call { step: CmStep::Accept, errno: Errno::RESET, .. } => Cause::Timeout,
         CmError::Call { errno: code, .. } => errno(code),
         CmError::Event { event, .. } => match (event.kind, event.status) {
             (EventKind::RouteError, _) => Cause::NoRoute,
-            (EventKind::DeviceRemoval | EventKind::AddressChange, _) => errno(&Errno::NO_DEVICE),
+            (EventKind::DeviceRemoval, _) => Cause::DeviceGone,
+            (EventKind::AddressChange, _) => errno(&Errno::NO_DEVICE),
             (EventKind::AddressError, EventStatus::Failed(code)) => errno(&code),
             (EventKind::AddressError, _) => errno(&Errno::TIMED_OUT),
             (EventKind::Unreachable | EventKind::ConnectError | EventKind::Disconnected, _) => {
@@ -72,6 +129,7 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
             _ => Cause::Order,
         },
     };
+    let stage = error.step().map_or(stage, stage_of_cm_step);
     let fix = fixes::of_connection_manager(error);
     StepError { fix, ..step_error(stage, cause, error.to_string()) }
 }
@@ -119,7 +177,7 @@ mod tests {
             (CmStep::Connect, EventKind::Unreachable, failed(Errno::TIMED_OUT), Cause::Timeout),
             (CmStep::Connect, EventKind::ConnectError, EventStatus::Good, Cause::Timeout),
             (CmStep::Connect, EventKind::Rejected, EventStatus::Reason(8), Cause::Refused),
-            (CmStep::Accept, EventKind::DeviceRemoval, EventStatus::Good, errno("ENODEV")),
+            (CmStep::Accept, EventKind::DeviceRemoval, EventStatus::Good, Cause::DeviceGone),
             (CmStep::Connect, EventKind::TimewaitExit, EventStatus::Good, Cause::Order),
         ] {
             assert_eq!(cause(step, kind, status), wanted, "{kind:?}");

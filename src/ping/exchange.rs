@@ -7,7 +7,7 @@ mod poll_wait;
 use std::time::Duration;
 
 use super::error::step_error;
-use super::message::{HEADER, Kind, LARGEST, difference, fill, header, parse_header};
+use super::message::{HEADER, LARGEST, MessageKind, difference, fill, header, parse_header};
 use super::statistics::{Samples, WarmUp};
 use super::stop_flag::StopFlag;
 use crate::clock::{self, Deadline};
@@ -55,7 +55,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             is_send_complete: true,
             received: None,
             scratch: Vec::new(),
-            at: Position { kind: Kind::First, size: 0, done: 0 },
+            at: Position { kind: MessageKind::First, size: 0, done: 0 },
         }
     }
 
@@ -72,7 +72,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
     fn run_probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, Failure> {
         let mut sequence = 0;
         for (index, &size) in ask.sizes.iter().enumerate() {
-            self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
+            self.at =
+                self.at.with(if index == 0 { MessageKind::First } else { MessageKind::Full }, size);
             // On a slow path, the slot ends after the first message: one message is enough.
             let slot_end = Deadline::after(Duration::from_millis(ask.slot_ms.into()));
             let mut checked = 0;
@@ -86,7 +87,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         if ask.rounds == 0 {
             return Ok(None);
         }
-        self.at = self.at.with(Kind::Measure, ask.latency_bytes);
+        self.at = self.at.with(MessageKind::Measure, ask.latency_bytes);
         self.measure(ask, sequence).map(Some)
     }
 
@@ -110,7 +111,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// over. The warm-up is not part of the slot. `sequence` is the number of the last message.
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
         let size = bytes(ask.latency_bytes);
-        fill(&mut self.scratch, ask.nonce, sequence, Kind::Measure, size, false);
+        fill(&mut self.scratch, ask.nonce, sequence, MessageKind::Measure, size, false);
         self.qp.write(0, &self.scratch)?;
         let slot = Duration::from_millis(ask.slot_ms.into());
         let (mut samples, mut measured) = (Samples::new(), 0);
@@ -120,8 +121,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
             sequence = sequence.wrapping_add(1);
             self.round_trip(ask, sequence)?;
             let end = clock::now();
-            if warm_up.has(start) {
-                samples.warm_up();
+            if warm_up.takes(start) {
+                samples.add_warm_up();
                 slot_end = end + slot;
             } else {
                 samples.add(end - start);
@@ -136,7 +137,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// Sends the message of a measurement with a new header; the reply must repeat the header.
     fn round_trip(&mut self, ask: &Probing, sequence: u32) -> Result<(), Failure> {
         let size = bytes(ask.latency_bytes);
-        let header = header(ask.nonce, sequence, Kind::Measure);
+        let header = header(ask.nonce, sequence, MessageKind::Measure);
         self.qp.write(0, &header)?;
         let (slot, length) = self.request(ask, size)?;
         let mut got = [0; HEADER];
@@ -176,7 +177,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// Returns the wait for a message. In a measurement, both ends poll longer before they pause.
     fn poll_wait<'h>(&self, limit: Duration) -> PollWait<'h> {
         match self.at.kind {
-            Kind::Measure => PollWait::exact(limit),
+            MessageKind::Measure => PollWait::exact(limit),
             _ => PollWait::new(limit),
         }
     }
@@ -196,14 +197,14 @@ impl<'a, T: Connected> Exchange<'a, T> {
         }
         self.qp.buffer().read(offset, &mut header)?;
         let (nonce, sequence, word) = parse_header(&header);
-        let Some(kind) = Kind::of_word(word) else {
+        let Some(kind) = MessageKind::of_word(word) else {
             return Err(Failure::WrongBytes(format!("message {sequence} has an unknown type")));
         };
         // Only the next request proves that the previous reply arrived.
         let arrived = u32::from(self.at.kind == kind && self.at.size > 0);
         self.at.done = self.at.done.saturating_add(arrived);
         self.at = self.at.with(kind, u32::try_from(length).unwrap_or(u32::MAX));
-        if kind == Kind::Measure {
+        if kind == MessageKind::Measure {
             self.qp.write(0, &header)?;
         } else {
             let mut got = vec![0; length];

@@ -66,6 +66,7 @@ fn pair_evidence(mad: MadEvidence, life: Life, to: MadAddressee) -> Evidence {
         gids,
         datagrams: None,
         wants_datagrams: false,
+        received: None,
         unreliable: None,
         mad: Some(mad),
         tcp: None,

@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -19,21 +19,22 @@ use super::choose::{self, MadPlan, NoMads, OnRail, Rails};
 use super::driver::Driver;
 pub use super::driver::Pass;
 use super::node::{Liveness, Node};
-use super::pair;
 pub use super::pair::TestOptions;
+use super::pair::{self, PairOutcome};
 use super::plan::{Plan, Turn};
 use super::worker::START_TIMEOUT;
-use crate::analyse::duplicates::Duplicates;
+use crate::analyse::duplicates::{Duplicates, NetdevAddress};
 use crate::analyse::hidden_faults;
 use crate::analyse::link_fault::{self, End};
 use crate::analyse::mtu;
 use crate::analyse::verdict::{self, Ends};
 use crate::clock::{self, Deadline};
 use crate::model::ping::{
-    Cell, Code, Life, Pair, PingHost, PingReport, Route, Schedule, Side, Test, Topology, Verdict,
+    Cell, Code, Life, Pair, PingHost, PingReport, Route, RoutePort, Schedule, Side, Test, Topology,
+    Verdict,
 };
 use crate::model::probe::{Act, Method, Stage, Step};
-use crate::model::{HostFailure, HostReport, Reason};
+use crate::model::{HostFailure, HostReport, Protocol, Reason};
 use crate::threads::at_once;
 
 /// Time limit for the first replies of workers. A supervisor reports a worker that does not start
@@ -76,6 +77,9 @@ pub trait RunObserver: Sync {
 
     /// Announces a pass and its number of ordered pairs.
     fn pass_started(&self, _pass: Pass, _pairs: u64) {}
+
+    /// Announces the end of a pass. Until the next pass, no pair is tested.
+    fn pass_ended(&self) {}
 }
 
 /// Runs all pairs of a plan and judges each pair.
@@ -97,6 +101,7 @@ pub fn run(
     let inventories: Vec<_> = members.iter().map(|member| member.inventory).collect();
     let duplicates = &Duplicates::of(&names, &inventories);
     let crosses = plan.schedule == Schedule::Shift;
+    let observed = Mutex::new(Observed::default());
     await_workers(members.iter().filter_map(|member| member.node));
     let rounds = Rounds {
         members,
@@ -106,6 +111,7 @@ pub fn run(
         topology,
         watch,
         connections,
+        observed: &observed,
         crosses,
         only: None,
         postponed: None,
@@ -114,6 +120,7 @@ pub fn run(
     watch.pass_started(Pass::First, plan.count() * tested_rails as u64);
     let mut pairs = Rounds { postponed: Some(&postponed), ..rounds }.run(plan);
     pairs.extend(rounds.run_postponed(&postponed.take()));
+    watch.pass_ended();
     pairs.sort_by_key(Pair::cell);
     let mut results = Results::of(rounds, pairs);
     let max_retested = members.len() * RETESTED_PER_HOST;
@@ -123,9 +130,13 @@ pub fn run(
     for outlier in &mut report.outliers {
         outlier.software = is_software(outlier, &pairs);
     }
+    let observed = observed.lock();
+    let mut duplicates = duplicates.clone();
+    duplicates.add_addresses(&names, &observed.addresses);
     let mut warnings = duplicates.warnings.clone();
     warnings.extend(choose::missing_rails(&names, &inventories, rails, &test_options.overrides));
-    warnings.extend(hidden_faults::find(&names, &pairs, duplicates));
+    warnings.extend(hidden_faults::find(&names, &pairs, &duplicates));
+    warnings.extend(hidden_faults::not_counted(&names, &observed.shared_devices));
     warnings.extend(mtu::differences(&names, mtu::used_ports(&pairs)));
     PingReport { pairs, warnings, ..report }
 }
@@ -163,6 +174,16 @@ fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
 /// Workers of a source and of a target.
 type Nodes<'a> = (&'a dyn Node, &'a dyn Node);
 
+/// Facts about hosts that the inventories lack, and that pairs show.
+#[derive(Debug, Default)]
+struct Observed {
+    /// Hosts and devices whose packets are not counted, because other programs have queue pairs
+    /// on the devices.
+    shared_devices: BTreeSet<(usize, String)>,
+    /// Addresses of ports whose GIDs contain no IP address.
+    addresses: BTreeSet<NetdevAddress>,
+}
+
 /// Inputs that all rounds of a run share.
 #[derive(Clone, Copy)]
 struct Rounds<'a> {
@@ -174,6 +195,7 @@ struct Rounds<'a> {
     watch: &'a dyn RunObserver,
     /// Number of the next connection. Every connection of a run has its own number.
     connections: &'a AtomicU32,
+    observed: &'a Mutex<Observed>,
     /// True if each host is a source and a target at the same time.
     crosses: bool,
     /// Pairs that run, on their rails; `None` for all pairs.
@@ -215,6 +237,7 @@ impl Rounds<'_> {
 
     /// Runs an ordered pair on every rail that both hosts have, one rail after the other.
     fn run_pair(&self, ends: (usize, usize)) -> Vec<Pair> {
+        let began = clock::now();
         let found =
             if self.watch.is_over() { Err(verdict::not_tested()) } else { self.routes(ends) };
         match found {
@@ -224,7 +247,7 @@ impl Rounds<'_> {
                 .collect(),
             // The end of a run causes failures. A failure after the end is not reported.
             Err(_) if self.watch.is_over() => self.on_all_rails(ends, &verdict::not_tested()),
-            Err(verdict) => self.on_all_rails(ends, &verdict),
+            Err(verdict) => self.on_all_rails(ends, &after_pause(verdict, began)),
         }
     }
 
@@ -305,7 +328,10 @@ impl Rounds<'_> {
         if self.crosses {
             // The counters of a port include the packets of the other pair of the port.
             outcome.measured.packets = None;
+            outcome.evidence.received = None;
+            outcome.shared_devices = [false; 2];
         }
+        self.observe(cell, &route, &outcome);
         route.mtu = outcome.mtu;
         (route.source.active_mtu, route.target.active_mtu) = outcome.port_mtus.unzip();
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
@@ -313,10 +339,8 @@ impl Rounds<'_> {
         let verdict = verdict::judge(&outcome.evidence, &names);
         let end = |host: usize, port| End { host, inventory: self.members[host].inventory, port };
         let at = [end(source, &route.source), end(target, &route.target)];
-        let mut verdict = link_fault::explained(verdict, at, self.duplicates, &names);
-        if verdict.code.may_be_pause() && clock::paused_since(began) {
-            verdict = verdict::interrupted(&verdict);
-        }
+        let verdict = link_fault::explained(verdict, at, self.duplicates, &names);
+        let verdict = after_pause(verdict, began);
         Pair {
             tcp: tcp.map(|&trips| trips.into()),
             rdma: outcome.evidence.rdma.map(Into::into),
@@ -325,6 +349,31 @@ impl Rounds<'_> {
             ..Pair::of_verdict(cell, verdict)
         }
     }
+
+    /// Records what a pair shows about its hosts.
+    fn observe(&self, cell: Cell, route: &Route, outcome: &PairOutcome) {
+        let mut observed = self.observed.lock();
+        let ends = [(cell.source, &route.source), (cell.target, &route.target)].into_iter();
+        let shared = ends.zip(outcome.shared_devices).filter(|(_, is_shared)| *is_shared);
+        let devices = shared.map(|((host, port), _)| (host, port.device.clone()));
+        observed.shared_devices.extend(devices);
+        let Some(address) = outcome.tcp_address.filter(|_| route.protocol != Protocol::Roce) else {
+            return;
+        };
+        let RoutePort { device, port, gid, netdev, .. } = &route.target;
+        let netdev = netdev.clone().unwrap_or_else(|| format!("{device}/{port}"));
+        let prefix = u64::try_from(gid.0.to_bits() >> 64).unwrap_or(0);
+        let subnet = if route.protocol.has_subnet() { prefix } else { 0 };
+        let host = cell.target;
+        observed.addresses.insert(NetdevAddress { host, netdev, subnet, address });
+    }
+}
+
+/// Returns the verdict of a test that began at `began`: `interrupted` if the verdict can result
+/// from a pause of this process, and this process paused.
+fn after_pause(verdict: Verdict, began: Instant) -> Verdict {
+    let is_doubtful = verdict.code.may_be_pause() && clock::paused_since(began);
+    if is_doubtful { verdict::interrupted(&verdict) } else { verdict }
 }
 
 /// Returns the inventory and the worker of an end; a verdict if the end cannot be tested.
@@ -367,6 +416,7 @@ pub(super) fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<
         Some(Reason::Lost) => Code::ConnectionLost,
         Some(Reason::Killed) => Code::PeerDead,
         Some(Reason::AgentFailed) => Code::AgentFailed,
+        Some(Reason::Expired) => Code::NotTested,
         _ => Code::Unreached,
     };
     let detail = failure.map_or("the agent on the host was not reached", |failure| &failure.detail);

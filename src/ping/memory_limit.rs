@@ -1,5 +1,5 @@
-//! Reads whether the kernel limits the memory that this process may lock. `error` uses
-//! this module to explain a failed call of verbs.
+//! Finds out if the kernel limits the memory that this process may lock. `error` uses this module
+//! to explain a failed verbs call.
 
 use std::fs;
 
@@ -10,16 +10,20 @@ use crate::source::has_capability;
 /// Bit of `CAP_IPC_LOCK` (include/uapi/linux/capability.h).
 const IPC_LOCK: u32 = 14;
 
-/// User id map outside of user namespaces; inside one, a capability lifts no limit of the host.
+/// Words of `/proc/self/uid_map` outside of user namespaces. `CAP_IPC_LOCK` in a user namespace
+/// does not lift the limit.
 const WHOLE_MAP: [&str; 3] = ["0", "0", "4294967295"];
 
 /// Returns true if a limit applies: the limit is finite, and the process lacks `CAP_IPC_LOCK`
 /// (`ib_umem_get`, drivers/infiniband/core/umem.c). Without a readable `/proc/self/status`, a
 /// finite limit applies.
 pub(super) fn applies() -> bool {
-    getrlimit(Resource::Memlock).current.is_some()
-        && !fs::read_to_string("/proc/self/status")
-            .is_ok_and(|status| may_lock_all(&status) && !is_in_namespace())
+    let is_finite = getrlimit(Resource::Memlock).current.is_some();
+    let is_exempt = || {
+        fs::read_to_string("/proc/self/status").is_ok_and(|status| may_lock_all(&status))
+            && !is_in_namespace()
+    };
+    is_finite && !is_exempt()
 }
 
 fn may_lock_all(status: &str) -> bool {

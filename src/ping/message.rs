@@ -11,16 +11,16 @@ pub(super) const LARGEST: usize = 4 * 4096;
 
 /// Purpose of a message, in the header, so that both ends report a failure at one stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     /// Message of the smallest size: its whole pattern is checked. The reply is its complement.
     First = 1,
-    /// Message of a larger size, checked like [`Kind::First`].
+    /// Message of a larger size, checked like [`MessageKind::First`].
     Full = 2,
     /// Message of the latency measurement: only the header is checked.
     Measure = 3,
 }
 
-impl Kind {
+impl MessageKind {
     pub(super) fn of_word(word: u32) -> Option<Self> {
         [Self::First, Self::Full, Self::Measure].into_iter().find(|kind| *kind as u32 == word)
     }
@@ -40,7 +40,7 @@ pub(super) fn fill(
     bytes: &mut Vec<u8>,
     nonce: u64,
     sequence: u32,
-    kind: Kind,
+    kind: MessageKind,
     size: usize,
     answer: bool,
 ) {
@@ -55,7 +55,7 @@ pub(super) fn fill(
     bytes.truncate(size);
 }
 
-pub(super) fn header(nonce: u64, sequence: u32, kind: Kind) -> [u8; HEADER] {
+pub(super) fn header(nonce: u64, sequence: u32, kind: MessageKind) -> [u8; HEADER] {
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&nonce.to_le_bytes());
     bytes[8..12].copy_from_slice(&sequence.to_le_bytes());
@@ -92,7 +92,7 @@ mod tests {
 
     fn message(nonce: u64, sequence: u32, size: usize, answer: bool) -> Vec<u8> {
         let mut bytes = Vec::new();
-        fill(&mut bytes, nonce, sequence, Kind::Full, size, answer);
+        fill(&mut bytes, nonce, sequence, MessageKind::Full, size, answer);
         bytes
     }
 
@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn the_header_comes_back() {
         let mut bytes = Vec::new();
-        fill(&mut bytes, 0x0102_0304_0506_0708, 9, Kind::Measure, HEADER, false);
+        fill(&mut bytes, 0x0102_0304_0506_0708, 9, MessageKind::Measure, HEADER, false);
         let header: [u8; HEADER] = bytes.try_into().unwrap();
-        assert_eq!(parse_header(&header), (0x0102_0304_0506_0708, 9, Kind::Measure as u32));
+        assert_eq!(parse_header(&header), (0x0102_0304_0506_0708, 9, MessageKind::Measure as u32));
     }
 }

@@ -11,6 +11,7 @@ mod tests;
 
 pub(super) use mad::run_alone;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::choose::{self, MadPlan, NoMads, Overrides};
@@ -20,7 +21,7 @@ use crate::clock::Deadline;
 use crate::model::SOFT_ROCE;
 use crate::model::ping::{
     Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, MadEvidence, MadPings, Measured,
-    Packets, PairTransport, Route, RoutePort, Side, TcpFailure, Test, Unreliable,
+    Packets, PairTransport, Received, Route, RoutePort, Side, TcpFailure, Test, Unreliable,
 };
 use crate::model::probe::{
     Act, Cause, Connecting, Method, Opened, Opening, Purpose, Role, RoundTrips, Stage, Step,
@@ -94,14 +95,15 @@ pub(super) const SECOND_ATTEMPT: RetryPolicy = RetryPolicy { retries: 6, doublin
 
 const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Time limit for a connection. RTR takes the kernel 1.04 s if the address of the peer does not
-/// resolve, and `rdma_cm` may resolve address and route one after the other.
+/// Time limit for a connection. In the transition to RTR, the kernel waits 1.04 s for an address
+/// that does not resolve. `rdma_cm` may resolve the address and the route one after the other.
 const CONNECT: Duration = Duration::from_millis(2_500);
 
-/// Time beyond the limits of a step: for a request that ends late, and for the way of its reply.
+/// Time that the operator waits beyond the limits of a step: the step may end late, and its reply
+/// takes time to arrive.
 const SPARE: Duration = Duration::from_secs(3);
 
-/// Time limit for a step that ends others.
+/// Time limit for `Close`, and for the reply of a target after `Stop`.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Evidence and measurements of a pair, and properties of its route that were found on the way.
@@ -111,11 +113,15 @@ pub(super) struct PairOutcome {
     pub(super) mtu: Option<u32>,
     /// Active MTUs of both ports, in bytes, the source first.
     pub(super) port_mtus: Option<(u32, u32)>,
+    /// True for an end whose packets are not counted, because other programs have queue pairs on
+    /// its device; the source first.
+    pub(super) shared_devices: [bool; 2],
+    /// Address of the TCP server of the target.
+    pub(super) tcp_address: Option<IpAddr>,
 }
 
-/// Runs one ordered pair. Connections of one run must have different numbers.
-///
-/// Management datagrams (MADs) are sent only if there is a plan for them.
+/// Runs one ordered pair. Every connection of a run must have its own number. Management
+/// datagrams (MADs) are sent only if `mads` has a plan.
 pub(super) fn run(
     (source, target): (&dyn Node, &dyn Node),
     connection: u32,
@@ -133,7 +139,7 @@ pub(super) fn run(
     if let Some(mads) = mads.filter(|_| run.is_well()) {
         run.run_mads(mads);
     }
-    // Each further test opens its own connection after the connection before it is closed.
+    // Each further test opens its own connection after the previous connection is closed.
     if run.results.passed && run.wants(Test::Unreliable) {
         run.run_unreliable();
     }
@@ -143,19 +149,22 @@ pub(super) fn run(
     run.outcome()
 }
 
-/// Returns random numbers for one pair; without them, neither TCP nor `rdma_cm` connects.
+/// Returns random numbers for one pair; `None` if the system provides none. Without the numbers,
+/// neither TCP nor `rdma_cm` connects.
 fn proof() -> Option<[u64; 2]> {
     Some([getrandom::u64().ok()?, getrandom::u64().ok()?])
 }
 
+/// Results of the steps so far.
 #[derive(Default)]
 struct PairResults {
-    source: Option<StepError>,
-    target: Option<StepError>,
+    source_failure: Option<StepError>,
+    target_failure: Option<StepError>,
     tcp: Option<Result<RoundTrips, StepError>>,
     /// True if the target knows why TCP failed.
     tcp_failed_at_target: bool,
     datagrams: Option<Datagrams>,
+    /// True if the checked messages passed, or the datagrams where no messages are sent.
     passed: bool,
     rdma: Option<RoundTrips>,
     unreliable: Option<(Unreliable, Option<StepError>)>,
@@ -163,6 +172,9 @@ struct PairResults {
     tcp_bandwidth: Option<Bandwidth>,
     mads: Option<(MadEvidence, Option<MadPings>)>,
     packets: Option<Packets>,
+    received: Option<Received>,
+    shared_devices: [bool; 2],
+    tcp_address: Option<IpAddr>,
     mtu: Option<u32>,
     port_mtus: Option<(u32, u32)>,
 }
@@ -179,12 +191,20 @@ struct PairRun<'a> {
 }
 
 impl PairRun<'_> {
+    /// True if messages passed and no step failed.
     fn is_well(&self) -> bool {
         self.results.passed && !self.has_failed()
     }
 
     fn has_failed(&self) -> bool {
-        self.results.source.is_some() || self.results.target.is_some()
+        self.results.source_failure.is_some() || self.results.target_failure.is_some()
+    }
+
+    fn failure_of(&mut self, side: Side) -> &mut Option<StepError> {
+        match side {
+            Side::Target => &mut self.results.target_failure,
+            Side::Source | Side::Path => &mut self.results.source_failure,
+        }
     }
 
     fn wants(&self, test: Test) -> bool {
@@ -201,58 +221,77 @@ impl PairRun<'_> {
 
     /// Returns the outcome after all connections are closed.
     fn outcome(self) -> PairOutcome {
-        let lacks_unreliable = matches!(self.results.unreliable, Some((_, Some(_))));
-        let has_lost_mads = self.results.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
-        let lacks_messages = !self.is_mad_alone() && (!self.is_well() || lacks_unreliable);
-        let is_doubtful = has_lost_mads || lacks_messages;
-        // A failure is attributed to a host only after the host had time to show that it is alive.
-        let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
+        let mads = self.results.mads.as_ref();
+        let mads_failed = mads.is_some_and(|(evidence, _)| evidence.answered == 0);
+        let unreliable_failed = matches!(self.results.unreliable, Some((_, Some(_))));
+        let messages_failed = !self.is_mad_alone() && (!self.is_well() || unreliable_failed);
+        let any_failed = mads_failed || messages_failed;
+        // A failure is attributed to a host only after the host had time to show its liveness.
+        let life = |node: &dyn Node| if any_failed { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
         let Route { protocol, source: from, target: to, .. } = self.route;
         let wants_datagrams = self.wants(Test::Datagrams);
-        let seen = self.results;
-        let observer = if seen.tcp_failed_at_target { Side::Target } else { Side::Source };
-        let tcp_failure = seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().err());
+        let results = self.results;
+        let observer = if results.tcp_failed_at_target { Side::Target } else { Side::Source };
+        let tcp_failure = results.tcp.as_ref().and_then(|tcp| tcp.as_ref().err());
         let tcp_failure = tcp_failure.map(|error| TcpFailure::of(error, observer));
         let tcp_passes = match &tcp_failure {
             Some(failure) => failure.is_of_path().then_some(false),
-            None => seen.tcp.as_ref().map(Result::is_ok),
+            None => results.tcp.as_ref().map(Result::is_ok),
         };
-        let (unreliable, unreliable_failure) = seen.unreliable.unzip();
-        let (mad, mad_pings) = seen.mads.unzip();
+        let (unreliable, unreliable_failure) = results.unreliable.unzip();
+        let (mad, mad_pings) = results.mads.unzip();
         PairOutcome {
-            mtu: seen.mtu,
-            port_mtus: seen.port_mtus,
+            mtu: results.mtu,
+            port_mtus: results.port_mtus,
+            shared_devices: results.shared_devices,
+            tcp_address: results.tcp_address,
             measured: Measured {
-                transport: PairTransport::of(seen.passed, tcp_passes),
+                transport: PairTransport::of(results.passed, tcp_passes),
                 tcp_failure,
-                datagrams: seen.datagrams,
-                bandwidth: seen.bandwidth,
-                tcp_bandwidth: seen.tcp_bandwidth,
+                datagrams: results.datagrams,
+                bandwidth: results.bandwidth,
+                tcp_bandwidth: results.tcp_bandwidth,
                 unreliable,
-                packets: seen.packets,
+                packets: results.packets,
                 mad: mad_pings.flatten(),
             },
             evidence: Evidence {
-                target: EndEvidence { life: target, failure: seen.target },
-                source: EndEvidence { life: source, failure: seen.source },
+                target: EndEvidence { life: target, failure: results.target_failure },
+                source: EndEvidence { life: source, failure: results.source_failure },
                 protocol: *protocol,
                 gids: GidMatch::of(*protocol, from.gid, to.gid),
-                datagrams: seen.datagrams,
+                datagrams: results.datagrams,
                 wants_datagrams,
+                received: results.received,
                 unreliable: unreliable_failure.flatten(),
                 mad,
-                tcp: seen.tcp,
-                passed: seen.passed,
-                rdma: seen.rdma,
+                tcp: results.tcp,
+                passed: results.passed,
+                rdma: results.rdma,
             },
         }
     }
 
+    /// True if the first message got no acknowledgment over ports that count packets
+    /// (soft-RoCE). The counts show whether the packets of the connection pass.
+    fn lacks_first_response(&self) -> bool {
+        let is_soft = |port: &RoutePort| port.driver.as_deref() == Some(SOFT_ROCE);
+        let lacks_response = |failure: &StepError| {
+            failure.stage == Stage::FirstMessage
+                && failure.done == 0
+                && matches!(failure.cause, Cause::Completion(_) | Cause::NoCompletion)
+        };
+        is_soft(&self.route.source)
+            && is_soft(&self.route.target)
+            && self.results.source_failure.as_ref().is_some_and(lacks_response)
+    }
+
     /// Closes the connection at both ends. Returns the packets that both ports counted during the
-    /// connection; `None` if a test failed, or if an end sent no counts.
+    /// connection; `None` if a test failed in another way than without a first response, or if an
+    /// end sent no counts.
     fn close(&self) -> Option<(Traffic, Traffic)> {
-        if !self.is_well() {
+        if !self.is_well() && !self.lacks_first_response() {
             self.source.tell(self.step(Act::Close));
             self.target.tell(self.step(Act::Close));
             return None;
@@ -267,29 +306,33 @@ impl PairRun<'_> {
     }
 
     /// Closes the connection at both ends, and waits for the results.
-    fn close_both(&self) -> (Option<Answer>, Option<Answer>) {
+    fn close_both(&self) -> (Option<StepReply>, Option<StepReply>) {
         let close = || self.step(Act::Close);
         let (here, there) = (self.source.start(close()), self.target.start(close()));
         let deadline = Deadline::after(STOP_TIMEOUT);
         (self.source.finish(here, deadline), self.target.finish(there, deadline))
     }
 
+    /// Opens a connection at both ends; returns their checked values, the source first.
     fn open(&mut self, purpose: Purpose) -> Option<(Opened, Opened)> {
         let (source, target) = self.opening(purpose);
-        let opened = self.both(source, target, Stage::Open, OPEN_TIMEOUT)?;
-        self.checked(opened).or_else(|| self.confused(Stage::Open))
+        let opened = self.run_both(source, target, Stage::Open, OPEN_TIMEOUT)?;
+        self.checked(opened).map_err(|(side, error)| *self.failure_of(side) = Some(error)).ok()
     }
 
-    /// Returns the values of both ends; `None` if a reply or a value cannot be right.
-    fn checked(&self, opened: (StepResult, StepResult)) -> Option<(Opened, Opened)> {
-        let (StepResult::Opened(here), StepResult::Opened(there)) = opened else { return None };
-        peer_values::checked_values(here, &self.route.source)
-            .zip(peer_values::checked_values(there, &self.route.target))
+    /// Returns the values of both ends, or the end whose reply or value is invalid, with its
+    /// failure.
+    fn checked(
+        &self,
+        (here, there): (StepResult, StepResult),
+    ) -> Result<(Opened, Opened), (Side, StepError)> {
+        let here = checked_end(here, &self.route.source, Side::Source)?;
+        Ok((here, checked_end(there, &self.route.target, Side::Target)?))
     }
 
     /// Returns the acts that open both ends, the act of the source first.
     fn opening(&self, purpose: Purpose) -> (Act, Act) {
-        let is_first = purpose == Purpose::Messages;
+        let is_for_messages = purpose == Purpose::Messages;
         let act = |role, port: &RoutePort, peer: &RoutePort| {
             Act::Open(Opening {
                 device: port.device.clone(),
@@ -304,10 +347,10 @@ impl PairRun<'_> {
                 soft_roce: port.driver.as_deref() == Some(SOFT_ROCE),
                 method: self.route.method,
                 purpose,
-                qkey: (is_first && self.route.unreliable).then(|| self.test_options.qkey()),
+                qkey: (is_for_messages && self.route.unreliable).then(|| self.test_options.qkey()),
                 proof: self.proof,
                 tcp_peer: choose::tcp_address(peer).map(|address| address.ip()),
-                tcp_stream: is_first && self.wants(Test::TcpBandwidth),
+                tcp_stream: is_for_messages && self.wants(Test::TcpBandwidth),
                 role,
             })
         };
@@ -332,11 +375,17 @@ impl PairRun<'_> {
     fn connect(&mut self, here: Opened, there: Opened, ack_timeout: u8, retries: u8) -> Option<()> {
         let (source, target) = self.connecting(here, there, ack_timeout, retries);
         let wait = CONNECT + Duration::from_secs(1);
-        self.both(source, target, Stage::Connect, wait).map(drop)
+        self.run_both(source, target, Stage::Connect, wait).map(drop)
     }
 
-    /// Runs an act at the source while the target runs `serve`; returns both results.
-    fn ask_server(&self, serve: Act, ask: Act, wait: Duration, stage: Stage) -> (Answer, Answer) {
+    /// Runs `ask` at the source while the target runs `serve`; returns both results.
+    fn ask_server(
+        &self,
+        serve: Act,
+        ask: Act,
+        wait: Duration,
+        stage: Stage,
+    ) -> (StepReply, StepReply) {
         let serving = self.target.start(self.step(serve));
         let asked = self.source.ask(self.step(ask), wait);
         self.target.tell(self.step(Act::Stop));
@@ -344,8 +393,8 @@ impl PairRun<'_> {
         (asked.unwrap_or_else(|| Err(stuck(stage))), served.unwrap_or_else(|| Err(stuck(stage))))
     }
 
-    /// Runs a step at both ends at the same time. Failures become evidence.
-    fn both(
+    /// Runs a step at both ends at the same time, and records their failures.
+    fn run_both(
         &mut self,
         source: Act,
         target: Act,
@@ -353,16 +402,22 @@ impl PairRun<'_> {
         wait: Duration,
     ) -> Option<(StepResult, StepResult)> {
         let (here, there) = self.ask_both(source, target, stage, wait);
-        let keep = |answer: Answer, failure: &mut Option<StepError>| {
+        let keep = |answer: StepReply, failure: &mut Option<StepError>| {
             answer.map_err(|error| *failure = Some(error)).ok()
         };
-        let here = keep(here, &mut self.results.source);
-        let there = keep(there, &mut self.results.target);
+        let here = keep(here, &mut self.results.source_failure);
+        let there = keep(there, &mut self.results.target_failure);
         here.zip(there)
     }
 
     /// Runs a step at both ends at the same time; returns both results.
-    fn ask_both(&self, source: Act, target: Act, stage: Stage, wait: Duration) -> (Answer, Answer) {
+    fn ask_both(
+        &self,
+        source: Act,
+        target: Act,
+        stage: Stage,
+        wait: Duration,
+    ) -> (StepReply, StepReply) {
         let there = self.target.start(self.step(target));
         let here = self.source.start(self.step(source));
         let deadline = Deadline::after(wait);
@@ -371,8 +426,9 @@ impl PairRun<'_> {
         (here.unwrap_or_else(|| Err(stuck(stage))), there.unwrap_or_else(|| Err(stuck(stage))))
     }
 
-    fn confused<T>(&mut self, stage: Stage) -> Option<T> {
-        self.results.source = Some(confused(stage));
+    /// Records a reply of an end that does not match its request.
+    fn record_unexpected_reply<T>(&mut self, stage: Stage, side: Side) -> Option<T> {
+        *self.failure_of(side) = Some(unexpected_reply(stage, side));
         None
     }
 
@@ -381,10 +437,29 @@ impl PairRun<'_> {
     }
 }
 
-type Answer = Result<StepResult, StepError>;
+type StepReply = Result<StepResult, StepError>;
 
-fn confused(stage: Stage) -> StepError {
-    step_error(stage, Cause::Order, "an agent sent a reply that does not match the request")
+/// Returns the checked values of an end that was opened.
+fn checked_end(
+    reply: StepResult,
+    port: &RoutePort,
+    side: Side,
+) -> Result<Opened, (Side, StepError)> {
+    let StepResult::Opened(reported) = reply else {
+        return Err((side, unexpected_reply(Stage::Open, side)));
+    };
+    peer_values::checked_values(reported, port).map_err(|(name, number)| {
+        let side_word = side.word();
+        let detail = format!("the agent of the {side_word} reported an invalid {name}: {number}");
+        (side, step_error(Stage::Open, Cause::Order, detail))
+    })
+}
+
+/// Returns the failure of an end whose reply does not match the request.
+fn unexpected_reply(stage: Stage, side: Side) -> StepError {
+    let side = side.word();
+    let detail = format!("the agent of the {side} sent a reply that does not match the request");
+    step_error(stage, Cause::Order, detail)
 }
 
 /// Returns the failure of a worker that is alive but did not return from a step.
@@ -393,7 +468,7 @@ fn stuck(stage: Stage) -> StepError {
     step_error(stage, Cause::Stuck, detail)
 }
 
-/// Returns milliseconds, rounded up, and at least 1: in 0 ms nothing can be measured.
+/// Returns milliseconds, rounded up, and at least 1, because a limit of 0 ms allows no test.
 fn ms(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros().div_ceil(1_000)).unwrap_or(u32::MAX).max(1)
 }

@@ -18,6 +18,10 @@ const RECEIVED: &str = "rcvd_pkts";
 
 const QUEUE_PAIR_LIST_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// Result of a port that counts packets of other programs as well, for example of an NFS mount.
+/// The packets of an NFS mount would count as lost at the other end.
+const SHARED: Traffic = Traffic { sent: None, received: None, retransmissions: 0, is_shared: true };
+
 /// Counters of a port when a connection was opened.
 #[derive(Debug)]
 pub(super) struct TrafficBaseline {
@@ -31,21 +35,22 @@ impl TrafficBaseline {
         Self { device: device.to_owned(), port, before: counted(device, port) }
     }
 
-    /// Returns the packets that the port counted since the baseline; `None` if the port may have
-    /// counted packets of other programs.
+    /// Returns the packets that the port counted since the baseline, or [`SHARED`]; `None` if it
+    /// is unknown whether the port counted packets of other programs.
     pub(super) fn since(&self) -> Option<Traffic> {
         Some(difference(self.before?, counted(&self.device, self.port)?))
     }
 }
 
-/// Returns the counters of a port. Returns `None` if the port counts packets and other programs
-/// have queue pairs on the device, for example an NFS mount. The packets of an NFS mount would
-/// count as lost at the other end.
+/// Returns the counters of a port, or [`SHARED`] if the port counts packets and other programs
+/// have queue pairs on the device; `None` if the kernel does not list the queue pairs.
 fn counted(device: &str, port: u8) -> Option<Traffic> {
     let traffic = traffic(&hardware_counters(device, port));
-    let is_comparable = traffic.sent.is_none()
-        || has_other_queue_pairs(device, QUEUE_PAIR_LIST_TIMEOUT) == Some(false);
-    is_comparable.then_some(traffic)
+    if traffic.sent.is_none() {
+        return Some(traffic);
+    }
+    let is_shared = has_other_queue_pairs(device, QUEUE_PAIR_LIST_TIMEOUT)?;
+    Some(if is_shared { SHARED } else { traffic })
 }
 
 /// Selects the packet counters and sums the counters of lost packets.
@@ -56,16 +61,21 @@ fn traffic(counters: &[(String, u64)]) -> Traffic {
         sent: value(SENT),
         received: value(RECEIVED),
         retransmissions: losses.fold(0, |sum, (_, value)| sum.saturating_add(*value)),
+        is_shared: false,
     }
 }
 
 /// Returns the increase of the counters. A counter that decreased was reset: its increase is 0.
 fn difference(before: Traffic, after: Traffic) -> Traffic {
+    if before.is_shared || after.is_shared {
+        return SHARED;
+    }
     let increase = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     Traffic {
         sent: increase(before.sent, after.sent),
         received: increase(before.received, after.received),
         retransmissions: after.retransmissions.saturating_sub(before.retransmissions),
+        is_shared: false,
     }
 }
 
@@ -88,14 +98,22 @@ mod tests {
             ("completer_retry_err", 2),
             ("send_rnr_err", 4),
         ]));
-        let wanted = Traffic { sent: Some(20), received: Some(13), retransmissions: 2 };
+        let wanted = Traffic {
+            sent: Some(20),
+            received: Some(13),
+            retransmissions: 2,
+            ..Traffic::default()
+        };
         assert_eq!(difference(before, after), wanted);
+        // Another program has opened or closed a queue pair meanwhile.
+        assert_eq!(difference(before, SHARED), SHARED);
+        assert_eq!(difference(SHARED, after), SHARED);
     }
 
     #[test]
     fn hardware_counts_retransmissions_only() {
         let seen = traffic(&counters(&[("local_ack_timeout_err", 3), ("packet_seq_err", 4)]));
-        assert_eq!(seen, Traffic { sent: None, received: None, retransmissions: 7 });
+        assert_eq!(seen, Traffic { retransmissions: 7, ..Traffic::default() });
         let reset = difference(seen, Traffic::default());
         assert_eq!(reset.retransmissions, 0, "the counters were reset");
     }

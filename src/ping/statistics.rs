@@ -1,4 +1,4 @@
-//! Statistics of measured round trips. All latency measurements of a worker use them.
+//! Computes the statistics of measured round trips, for all latency measurements of a worker.
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ pub(super) struct Samples {
     /// Mean by Welford's method. A sum of large squares would lose small deviations.
     mean_ns: f64,
     sum_of_squared_deviations: f64,
+    /// Number of round trips of the warm-up, which the statistics do not contain.
     warm_up: u64,
 }
 
@@ -40,6 +41,7 @@ impl Samples {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+    /// Adds a measured round trip.
     pub(super) fn add(&mut self, round_trip: Duration) {
         let ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX).max(1);
         self.histogram.saturating_record(ns);
@@ -50,7 +52,8 @@ impl Samples {
         self.sum_of_squared_deviations += deviation * (ns as f64 - self.mean_ns);
     }
 
-    pub(super) fn warm_up(&mut self) {
+    /// Counts a round trip of the warm-up.
+    pub(super) fn add_warm_up(&mut self) {
         self.warm_up += 1;
     }
 
@@ -66,17 +69,17 @@ impl Samples {
         // A bucket of the histogram may end beyond its largest sample.
         let percentile =
             |quantile| self.histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns);
-        // One of `one_in` samples lies beyond the percentile.
-        let beyond =
+        // `None` with too few samples. One of `one_in` samples lies beyond the percentile.
+        let rare_percentile =
             |one_in: u64, quantile| (count >= MIN_BEYOND * one_in).then(|| percentile(quantile));
         (count > 0).then(|| RoundTrips {
             count,
             warm_up: self.warm_up,
             min_ns: self.min_ns,
             p50_ns: percentile(0.5),
-            p90_ns: beyond(10, 0.9),
-            p99_ns: beyond(100, 0.99),
-            p99_9_ns: beyond(1_000, 0.999),
+            p90_ns: rare_percentile(10, 0.9),
+            p99_ns: rare_percentile(100, 0.99),
+            p99_9_ns: rare_percentile(1_000, 0.999),
             max_ns: self.max_ns,
             mean_ns: self.mean_ns.round() as u64,
             stddev_ns: (self.sum_of_squared_deviations / count as f64).sqrt().round() as u64,
@@ -91,8 +94,10 @@ pub(super) struct WarmUp {
     rounds_left: u32,
 }
 
-/// Limits of the warm-up: number of round trips, and time.
+/// Largest number of round trips of the warm-up.
 const WARM_UP_ROUNDS: u32 = 64;
+
+/// Time after which no round trip of the warm-up starts.
 const WARM_UP_TIME: Duration = Duration::from_millis(2);
 
 impl WarmUp {
@@ -100,9 +105,8 @@ impl WarmUp {
         Self { since: now, rounds_left: WARM_UP_ROUNDS }
     }
 
-    /// Returns true if a round trip that began at `start` belongs to the warm-up. Must be called
-    /// once for each round trip, because each call counts.
-    pub(super) fn has(&mut self, start: Instant) -> bool {
+    /// Counts a round trip that began at `start`. Returns true if it belongs to the warm-up.
+    pub(super) fn takes(&mut self, start: Instant) -> bool {
         if self.rounds_left == 0 || start.saturating_duration_since(self.since) >= WARM_UP_TIME {
             self.rounds_left = 0;
             return false;
@@ -168,10 +172,10 @@ mod tests {
     fn the_warm_up_ends_by_number_or_by_time() {
         let start = clock::now();
         let mut warm_up = WarmUp::from(start);
-        assert_eq!((0..100).filter(|_| warm_up.has(start)).count(), 64);
+        assert_eq!((0..100).filter(|_| warm_up.takes(start)).count(), 64);
         let mut slow = WarmUp::from(start);
-        assert!(slow.has(start));
-        assert!(!slow.has(start + WARM_UP_TIME));
-        assert!(!slow.has(start));
+        assert!(slow.takes(start));
+        assert!(!slow.takes(start + WARM_UP_TIME));
+        assert!(!slow.takes(start));
     }
 }

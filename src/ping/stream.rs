@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::error::{step_error, verbs_error};
 use super::exchange::{Failure, PollWait};
-use super::message::{Kind, fill, next_word};
+use super::message::{MessageKind, fill, next_word};
 use super::stop_flag::StopFlag;
 use super::throughput::Marks;
 use crate::clock;
@@ -152,7 +152,7 @@ impl<'a, T: Connected> Stream<'a, T> {
             return Err(unexpected());
         };
         let mut bytes = Vec::new();
-        fill(&mut bytes, ask.nonce, 0, Kind::Full, WRITE_BYTES, false);
+        fill(&mut bytes, ask.nonce, 0, MessageKind::Full, WRITE_BYTES, false);
         self.qp.write(0, &bytes)?;
         let mut marks = Marks::new(clock::now(), Duration::from_millis(ask.slot_ms.into()));
         // On a slow path, a full window would take seconds to drain.
@@ -208,7 +208,7 @@ impl<'a, T: Connected> Stream<'a, T> {
                 StreamMessage::Memory(_) | StreamMessage::Seen(_) => return Err(unexpected()),
             };
             let (mut wanted, mut got) = (Vec::new(), vec![0; WRITE_BYTES]);
-            fill(&mut wanted, nonce, 0, Kind::Full, WRITE_BYTES, false);
+            fill(&mut wanted, nonce, 0, MessageKind::Full, WRITE_BYTES, false);
             self.qp.buffer().read(0, &mut got)?;
             if let Some(at) = got.iter().zip(&wanted).position(|(a, b)| a != b) {
                 let detail =

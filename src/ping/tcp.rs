@@ -5,7 +5,9 @@
 //! - [`Cause::Errno`]: the kernel of this host refused a call, so no packet was sent.
 //! - [`Cause::NoRoute`]: no route of the interface leads to the peer.
 //! - [`Cause::Refused`]: an RST or an ICMP error from the network ended the connection.
-//! - [`Cause::Timeout`]: no reply, or an error of an established connection.
+//! - [`Cause::ThreadLimit`]: the peer cannot start a thread for the connection.
+//! - [`Cause::WrongBytes`]: the echo server sent other bytes than it received.
+//! - [`Cause::Timeout`]: no reply, or another error of an established connection.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -15,14 +17,15 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::acceptor::{Proof, is_wait};
+use super::acceptor::{Clients, Proof, Service};
 use super::address::{self, ROUTE_LOOKUP};
 use super::error::step_error;
 use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
 use crate::source::{Leaves, leaves_through};
-use crate::sys::{Errno, poll};
+use crate::sys::Errno;
+use crate::sys::poll::{self, is_wait};
 
 /// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
@@ -32,8 +35,11 @@ const CONNECT: Duration = Duration::from_millis(1_500);
 
 const ECHO_LIMIT: Duration = Duration::from_secs(1);
 
+/// Service that sends each message of a client back.
+pub(super) const ECHO: Service = Service { serve: serve_echo, clients: Clients::One };
+
 /// Sends each message of a client back. Ends if no whole message arrives within [`ECHO_LIMIT`].
-pub(super) fn serve_echo(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+fn serve_echo(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
     let mut message = [0; MESSAGE];
     let mut filled = 0;
@@ -80,15 +86,20 @@ impl TcpSource {
     }
 }
 
-/// Measures round trips to a peer that runs [`serve_echo`], over the interface that RDMA uses.
+/// Measures round trips to a peer that runs [`ECHO`], over the interface that RDMA uses.
 pub(super) fn probe(from: &TcpSource, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
     let stream = connect(from, ask.remote)?;
-    measure(stream, ask).map_err(|error| no_reply(&error, ask.remote))
+    measure(stream, ask).map_err(|error| connection_error(&error, ask.remote))
 }
 
 /// Returns the failure of an established connection.
-pub(super) fn no_reply(error: &io::Error, remote: SocketAddr) -> StepError {
-    failed(Cause::Timeout, remote, error)
+fn connection_error(error: &io::Error, remote: SocketAddr) -> StepError {
+    let cause = match error.kind() {
+        io::ErrorKind::InvalidData => Cause::WrongBytes,
+        io::ErrorKind::QuotaExceeded => Cause::ThreadLimit,
+        _ => Cause::Timeout,
+    };
+    failed(cause, remote, error)
 }
 
 /// Checks that the replies of a server to `peer` leave through the interface of the port. Returns
@@ -113,6 +124,7 @@ pub(super) fn replies(own: SocketAddr, peer: IpAddr, netdev: &str) -> Option<Ste
     Some(step_error(Stage::Tcp, cause, detail))
 }
 
+/// Returns the failure of a call on this host. An error without an errno is a timeout.
 pub(super) fn local_error(error: &io::Error, address: SocketAddr) -> StepError {
     let name = error.raw_os_error().map(|code| Errno::from_code(code).name().into_owned());
     failed(name.map_or(Cause::Timeout, Cause::Errno), address, error)
@@ -130,12 +142,12 @@ pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> Result<TcpStream,
     let socket = start(from, remote).map_err(|error| local_error(&error, remote))?;
     let connected = await_connection(&socket).and_then(|()| socket.set_nonblocking(false));
     connected.map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => no_reply(&error, remote),
+        io::ErrorKind::TimedOut => failed(Cause::Timeout, remote, &error),
         // An RST, or an ICMP error of a packet filter or a router.
         _ => failed(Cause::Refused, remote, &error),
     })?;
     let stream = socket.into();
-    proof.connect(&stream).map_err(|error| no_reply(&error, remote))?;
+    proof.exchange_as_client(&stream).map_err(|error| connection_error(&error, remote))?;
     Ok(stream)
 }
 
@@ -188,11 +200,11 @@ fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {
         stream.read_exact(&mut echo)?;
         let round_trip = before.elapsed();
         if echo != message {
-            return Err(io::Error::other("the echoed bytes differ"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the echoed bytes differ"));
         }
         round = round.wrapping_add(1);
-        if warm_up.has(before) {
-            samples.warm_up();
+        if warm_up.takes(before) {
+            samples.add_warm_up();
             continue;
         }
         samples.add(round_trip);
@@ -222,7 +234,7 @@ mod tests {
     }
 
     fn echo() -> Acceptor {
-        Acceptor::start("127.0.0.1:0".parse().unwrap(), PAIR.into(), serve_echo).unwrap()
+        Acceptor::start("127.0.0.1:0".parse().unwrap(), PAIR.into(), ECHO).unwrap()
     }
 
     fn ask(remote: SocketAddr) -> TcpProbing {
@@ -303,6 +315,35 @@ mod tests {
         let local = from_address("127.0.0.1:0");
         let multicast = "224.0.0.1:9".parse().unwrap();
         assert_eq!(cause(&local, multicast), Cause::Errno("ENETUNREACH".into()));
+    }
+
+    /// Probes a peer that sends `number` first, and then replies with `reply`.
+    fn probe_of(number: [u8; 8], reply: [u8; MESSAGE]) -> Result<RoundTrips, StepError> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = listener.local_addr().unwrap();
+        let peer = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(&number).unwrap();
+            // A refused client closes the connection.
+            let mut received = [0; 8 + MESSAGE];
+            if stream.read_exact(&mut received).is_ok() {
+                stream.write_all(&reply).unwrap();
+            }
+        });
+        let result = probe(&from(), &TcpProbing { rounds: 1, ..ask(remote) });
+        peer.join().unwrap();
+        result
+    }
+
+    #[test]
+    fn other_bytes_and_a_missing_thread_are_no_timeout() {
+        let number = PAIR[0].to_le_bytes();
+        let error = probe_of(number, [7; MESSAGE]).unwrap_err();
+        assert_eq!(error.cause, Cause::WrongBytes, "{}", error.detail);
+        let error = probe_of(number.map(|byte| !byte), [0; MESSAGE]).unwrap_err();
+        assert_eq!(error.cause, Cause::ThreadLimit, "{}", error.detail);
+        let error = probe_of([0; 8], [0; MESSAGE]).unwrap_err();
+        assert_eq!(error.cause, Cause::Timeout, "{}", error.detail);
     }
 
     #[test]

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::acceptor::is_wait;
+use super::acceptor::{Clients, Service};
 use super::stop_flag::STOP_CHECK_INTERVAL;
-use super::tcp::{TcpSource, connect, no_reply};
+use super::tcp::{TcpSource, connect, local_error};
 use super::throughput::Marks;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, TcpStreaming, Throughput};
+use crate::sys::poll::is_wait;
 
 /// Number of flows at the same time. One flow alone does not fill a fast link.
 const FLOWS: usize = 4;
@@ -27,8 +28,11 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Service that reads all data of a client.
+pub(super) const READER: Service = Service { serve: read, clients: Clients::Several };
+
 /// Reads all data of a client, and reports the number of bytes after each read.
-pub(super) fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     let mut count = 0_u64;
     let mut idle = Deadline::after(IDLE_TIMEOUT);
@@ -45,11 +49,11 @@ pub(super) fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes to a peer that runs [`read`], for the requested time.
+/// Writes to a peer that runs [`READER`], for the requested time.
 pub(super) fn write(from: &TcpSource, ask: &TcpStreaming) -> Result<Throughput, StepError> {
     let flows: Vec<TcpStream> =
         (0..FLOWS).map(|_| connect(from, ask.remote)).collect::<Result<_, _>>()?;
-    measure(&flows, ask).map_err(|error| no_reply(&error, ask.remote))
+    measure(&flows, ask).map_err(|error| local_error(&error, ask.remote))
 }
 
 fn measure(flows: &[TcpStream], ask: &TcpStreaming) -> io::Result<Throughput> {
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn reader_counts_the_bytes_of_each_client() {
-        let reader = Acceptor::start("127.0.0.1:0".parse().unwrap(), PAIR.into(), read).unwrap();
+        let reader = Acceptor::start("127.0.0.1:0".parse().unwrap(), PAIR.into(), READER).unwrap();
         for _ in 0..2 {
             let patient = || (0..20).find_map(|_| write(&from(), &ask(reader.address)).ok());
             let seen = patient().unwrap();

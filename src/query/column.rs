@@ -44,11 +44,11 @@ pub enum Align {
 pub enum ShowCondition {
     /// Always.
     Always,
-    /// If rows are not folded, or with `-v`: each row has another value, so no rows would fold.
+    /// Without folded rows, or with `-v`: each row has another value, so no rows would fold.
     Unfolded,
-    /// If hosts are named.
+    /// With named hosts.
     WithHosts,
-    /// If the listing repeats (`--watch`).
+    /// In a listing that repeats (`--watch`).
     Watched,
     /// With `-v`.
     Verbose,

@@ -89,7 +89,7 @@ listing! {
     "tcp.received_bytes" "RECEIVED" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes received over TCP"
         |row| of(row, |one| sum(&one.tcp, |channel| channel.received_bytes));
     "memory.now_bytes" "PINNED" Right Verbose ["connections", "consumers/beegfs"] "Bytes that BeeGFS pins for RDMA buffers with this server, at each end"
-        |row| memory(row, |memory| Value::Bytes(memory.now_bytes));
+        |row| memory(row, |memory| Value::bytes(memory.now_bytes));
     "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections", "consumers/beegfs"] "Limit of pinned bytes of the client, over all servers"
         |row| memory(row, |memory| Value::Bytes(memory.client_most_bytes));
     "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "Limit of pinned bytes of a server, over all servers and the listed clients"

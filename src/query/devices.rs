@@ -1,4 +1,4 @@
-//! Lists RDMA devices with their ports, for `rdmactl devices`.
+//! Declares the columns of `rdmactl devices`: RDMA devices with their ports.
 
 use super::column::listing;
 use super::device_row::{DRIVER, NETDEV, PROTOCOL};
@@ -8,9 +8,7 @@ use super::place_columns::{
 };
 use super::verbs_columns::{self as verbs, mask, number};
 use super::{DeviceRow, ShowCondition, Value};
-use crate::model::{
-    NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
-};
+use crate::model::{NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, Protocol, RdmaSystem};
 
 listing! {
     /// Listing of `rdmactl devices`, one row for each port.
@@ -30,7 +28,10 @@ listing! {
         ["device.ports"] + PROTOCOL
         "IP address of the best GID of a RoCE port"
         address;
-    [lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(ShowCondition::Asked), rate_text(), remote(), remote_port(), leaf_switch()]
+    [
+        lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(ShowCondition::Asked),
+        rate_text(), remote(), remote_port(), leaf_switch(),
+    ]
     "device.driver" "DRIVER" Left Always
         [] + DRIVER "Kernel driver of the PCI function or of the software device"
         |row| row.of_device(|device| Value::text(device.driver.as_ref()));
@@ -56,7 +57,10 @@ listing! {
         |row| row.of_device(|device| Value::text(device.local_cpus.as_ref()));
     "device.pci_link.current" "PCI_LINK" Left Verbose ["pci_links", "device.pci_link", "device.pci"]
         "Current PCIe speed and width; `!` if below what card and slot support"
-        |row| pci_link(row, |link| Some(link.current));
+        |row| pci_link(row, |link| match link.is_degraded {
+            Some(true) => Value::Bad(link.current.to_string()),
+            _ => Value::text(Some(link.current)),
+        });
     "port.pci_suffices" "PCI_FITS" Left Verbose
         ["pci_links", "device.pci_link", "port.rate_bps", "port.state"] + NETDEV
         "PCIe bandwidth up to the CPU suffices for the rate of the port: yes, no"
@@ -67,10 +71,10 @@ listing! {
         });
     "device.pci_link.card" "PCI_CARD" Left Asked ["pci_links", "device.pci_link", "device.pci"]
         "Maximum PCIe speed and width of the card"
-        |row| pci_link(row, |link| link.card);
+        |row| pci_link(row, |link| Value::text(link.card));
     "device.pci_link.slot" "PCI_SLOT" Left Asked ["pci_links", "device.pci_link", "device.pci"]
         "Maximum PCIe speed and width from the slot up to the CPU"
-        |row| pci_link(row, |link| link.slot);
+        |row| pci_link(row, |link| Value::text(link.slot));
     "device.pci_link.physical_function" "PF" Left Asked ["pci_links", "device.pci_link", "device.pci"]
         "PCI address of the physical function of a virtual function"
         |row| row.of_device(|device| {
@@ -156,7 +160,7 @@ listing! {
         |row| mask(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.supported_qp_attach_ops));
 }
 
-/// Omits the directory of the provider, which depends on the distribution.
+/// Returns the file name of the provider. Its directory depends on the distribution.
 fn provider(row: &DeviceRow<'_>) -> Value {
     if row.device.is_some() && row.is_unreadable("provider") {
         return Value::Failed;
@@ -179,23 +183,15 @@ fn system(row: &DeviceRow<'_>, get: impl Fn(&RdmaSystem) -> Value) -> Value {
     row.report.rdma_system.as_ref().map_or(Value::Absent, get)
 }
 
-/// Marks the current speed if adapter and slot support a higher one.
-fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Option<PciSpeed>) -> Value {
+/// Returns a cell of the PCI Express link.
+fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Value) -> Value {
     if row.is_unreadable("device.pci_link") {
         return Value::Failed;
     }
-    row.of_device(|device| {
-        let Some(link) = &device.pci_link else { return Value::Absent };
-        match get(link) {
-            Some(speed) if speed == link.current && link.is_degraded == Some(true) => {
-                Value::Bad(speed.to_string())
-            }
-            speed => Value::text(speed),
-        }
-    })
+    row.of_device(|device| device.pci_link.as_ref().map_or(Value::Absent, &get))
 }
 
-/// Returns the near GPUs by address, and the number of the others.
+/// Returns the PCI address and the distance of each near GPU, and the number of all other GPUs.
 fn gpus(row: &DeviceRow<'_>) -> Value {
     let sources = ["gpus", "device.pci", "device.numa_node"];
     if row.device.is_some() && sources.iter().any(|source| row.is_unreadable(source)) {
@@ -215,10 +211,45 @@ fn gpus(row: &DeviceRow<'_>) -> Value {
     })
 }
 
-/// Returns the address of the best GID; unreadable if an entry is, because it could be the best.
+/// Returns the address of the best GID. The cell is unreadable if a GID could not be read,
+/// because that GID could be the best one.
 fn address(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| match port.protocol {
         Some(Protocol::Roce) | None if row.is_unreadable("port.gids") => Value::Failed,
         _ => Value::text(port.address),
     })
+}
+
+#[test]
+fn only_the_current_link_is_marked_as_degraded() {
+    use super::Listing as _;
+    use crate::model::{Device, HostReport, PciSpeed, Via};
+
+    let report = HostReport::empty("n1", Via::Local);
+    let cells = |is_degraded| {
+        // A bridge further up has the speed of the current link.
+        let link = PciLink {
+            current: PciSpeed::new(16_000, 16),
+            card: Some(PciSpeed::new(32_000, 16)),
+            slot: Some(PciSpeed::new(16_000, 16)),
+            is_degraded,
+            physical_function: None,
+        };
+        let device = Device { pci_link: Some(link), ..Device::default() };
+        let row = DeviceRow { report: &report, device: Some(&device), port: None };
+        ["current", "card", "slot"].map(|which| {
+            let id = format!("device.pci_link.{which}");
+            let mut columns = Devices::COLUMNS.iter();
+            columns.find(|column| column.id == id).map(|column| column.value(&row))
+        })
+    };
+    let slower = PciSpeed::new(16_000, 16).to_string();
+    let [card, slot] = [PciSpeed::new(32_000, 16), PciSpeed::new(16_000, 16)];
+    let maximum = [card, slot].map(|speed| Some(Value::Text(speed.to_string())));
+    let [current, rest @ ..] = cells(Some(true));
+    assert_eq!((current, rest), (Some(Value::Bad(slower.clone())), maximum.clone()));
+    for is_degraded in [Some(false), None] {
+        let [current, rest @ ..] = cells(is_degraded);
+        assert_eq!((current, rest), (Some(Value::Text(slower.clone())), maximum.clone()));
+    }
 }

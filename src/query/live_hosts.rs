@@ -17,7 +17,8 @@ pub(super) const DEVICE_GONE: &str = "device_gone";
 pub struct LiveHostRow<'report> {
     /// Last report of the host.
     pub report: &'report HostReport,
-    /// Reason why the host does not respond since then; `None` for a host that responds.
+    /// Reason why the host does not respond; `None` for a host that responds. `report` is then the
+    /// last report before the failure.
     pub failure: Option<&'report HostFailure>,
     /// Time since the last reply; `None` for a host that never replied.
     pub age: Option<Duration>,
@@ -55,17 +56,17 @@ listing! {
     "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors per second of all ports"
         |row| Value::per_second(row.traffic.errors);
     "live.rdma" "RDMA" Right Always ["connections"] "Number of connections over RDMA"
-        |row| share(row, |share| share.rdma);
+        |row| connection_count(row, |share| share.rdma);
     "live.tcp" "TCP" Right Always ["connections"] "Number of connections over TCP"
-        |row| share(row, |share| share.tcp);
+        |row| connection_count(row, |share| share.tcp);
     "live.fallen" "FALLEN" Right Always ["connections"]: Unwanted "Number of connections that fell back from RDMA to TCP"
         fallen;
     "live.findings" "PROBLEMS" Right Always []: Unwanted "Number of findings of the host"
         |row| Value::Int(row.findings.into());
     "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
-        |row| of_answer(row, || Value::int(Some(row.report.devices.len())));
+        |row| if_replied(row, || Value::int(Some(row.report.devices.len())));
     "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Number of ports of all devices"
-        |row| of_answer(row, || Value::int(Some(ports(row).count())));
+        |row| if_replied(row, || Value::int(Some(ports(row).count())));
     "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets per second received on all ports"
         |row| Value::per_second(row.traffic.rx_packets);
     "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets per second sent on all ports"
@@ -78,7 +79,7 @@ listing! {
 
 fn is_unreadable(row: &LiveHostRow<'_>, source: &str) -> bool {
     let problems = &row.report.problems;
-    // One unreadable port is enough, because the sum would not include it.
+    // One unreadable port is enough, because the sum would not include that port.
     let part = source.rsplit('.').next().unwrap_or(source);
     problems.has(source) || problems.iter().any(|one| one.key.split('/').any(|it| it == part))
 }
@@ -96,27 +97,29 @@ fn ports<'row>(row: &'row LiveHostRow<'_>) -> impl Iterator<Item = Option<PortSt
     row.report.devices.iter().flat_map(|device| &device.ports).map(|port| port.state)
 }
 
-/// Formats the active and all ports as `7/8`; marked if a port is not active.
+/// Returns the number of active ports and of all ports as `7/8`, marked if a port is not active.
 fn ports_up(row: &LiveHostRow<'_>) -> Value {
-    of_answer(row, || {
+    if_replied(row, || {
         let all = ports(row).count();
         let up = ports(row).flatten().filter(|state| state.is_active()).count();
         if all == 0 { Value::Absent } else { Value::word(&format!("{up}/{all}"), up < all) }
     })
 }
 
-fn share(row: &LiveHostRow<'_>, get: impl Fn(TransportCounts) -> u32) -> Value {
+/// Returns a number of connections; `Absent` if the connections were not read.
+fn connection_count(row: &LiveHostRow<'_>, get: impl Fn(TransportCounts) -> u32) -> Value {
     let is_read = row.report.consumers.is_some();
     if is_read { Value::Int(get(row.share).into()) } else { Value::Absent }
 }
 
 fn fallen(row: &LiveHostRow<'_>) -> Value {
-    match share(row, |share| share.fallen) {
+    match connection_count(row, |share| share.fallen) {
         Value::Int(count) if count > 0 => Value::Bad(count.to_string()),
         value => value,
     }
 }
 
-fn of_answer(row: &LiveHostRow<'_>, get: impl Fn() -> Value) -> Value {
+/// Returns a value; `Absent` for a host that never replied.
+fn if_replied(row: &LiveHostRow<'_>, get: impl Fn() -> Value) -> Value {
     if row.age.is_some() { get() } else { Value::Absent }
 }

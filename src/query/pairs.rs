@@ -8,7 +8,7 @@ use crate::model::ping::{
 };
 use crate::model::probe::Stage;
 
-/// A pair with its two hosts.
+/// Pair with its two hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct PairRow<'report> {
     /// Host that sends the requests; `None` only in an inconsistent report.
@@ -176,7 +176,8 @@ fn target(row: &PairRow<'_>, get: impl Fn(&RoutePort) -> Value) -> Value {
     route(row, |route| get(&route.target))
 }
 
-/// Marks a software device, because its latency differs from that of an adapter.
+/// Returns the protocol. Marks a software device, whose latency differs from the latency of an
+/// adapter.
 fn link(route: &Route) -> Value {
     let word = route.protocol.word();
     let is_software = route.source.is_software() || route.target.is_software();

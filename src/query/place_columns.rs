@@ -1,16 +1,17 @@
-//! Declares columns that several listings share: host, device, port and attributes of the port.
+//! Declares columns that several listings share: host, device, port, and attributes of a port.
+//! `fabric` declares its own shared columns with the macro `shared`.
 
 use super::column::Listing;
 use super::device_row::{LIDS, NETDEV, PEER, PROTOCOL};
 use super::{Align, Column, DeviceRow, ShowCondition, Value, ValueMeaning};
 use crate::model::{HostReport, LinkPeer, Port};
 
-/// A row that belongs to a host.
+/// Row that belongs to a host.
 pub(super) trait HasHost {
     fn report(&self) -> &HostReport;
 }
 
-/// A row that belongs to a device or port, if the host has any.
+/// Row that belongs to a port. The row of a host or device without ports has no port.
 pub(super) trait HasPort {
     fn place(&self) -> &DeviceRow<'_>;
 }
@@ -49,7 +50,8 @@ macro_rules! has_port {
     };
 }
 
-/// Declares functions that return a shared column of listings whose rows implement a trait.
+/// Declares shared columns, each as a function. An entry starts with a trait: every listing whose
+/// rows implement the trait can use the column.
 macro_rules! shared {
     ($($rows:ident $name:ident: $id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*) => {$(
         #[doc = $help]

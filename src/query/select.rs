@@ -4,9 +4,9 @@ use super::{Column, Listing, ShowCondition, Value};
 
 /// Conditions that decide which columns are shown by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each holds or not by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "the conditions are independent")]
 pub struct Defaults {
-    /// True if hosts are named.
+    /// True if rows name their host.
     pub hosts_named: bool,
     /// True with `-v`.
     pub verbose: bool,
@@ -40,8 +40,8 @@ pub enum ColumnError {
 }
 
 /// Returns the columns to show: the default columns, or the columns in `asked`. A word is an id,
-/// the last part of an id, or a heading in lower case. A list whose words all start with `+` adds
-/// to the default columns.
+/// the last part of an id, or a heading, in upper or lower case. If all words start with `+`, the
+/// columns are added to the default columns.
 ///
 /// # Errors
 /// A word names no column, or several columns.
@@ -70,7 +70,8 @@ pub fn select<L: Listing>(
     Ok(chosen)
 }
 
-/// Removes columns that are shown only if rows differ, and do not. Columns in `asked` stay.
+/// Removes each column with [`ShowCondition::Different`] that has the same value in all rows.
+/// Columns in `asked` stay.
 pub fn drop_common<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
@@ -88,7 +89,8 @@ pub fn drop_common<L: Listing>(
     });
 }
 
-/// Removes columns that are shown only if known, and have no value. Columns in `asked` stay.
+/// Removes each column with [`ShowCondition::Known`] that has a value in no row. Columns in
+/// `asked` stay.
 pub fn drop_unknown<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
@@ -110,26 +112,26 @@ fn without_plus(word: &str) -> &str {
     word.strip_prefix('+').unwrap_or(word)
 }
 
-/// Unit at the end of a heading, which a word can omit.
+/// Unit at the end of a heading. A word may omit the unit.
 const UNIT: &str = " us";
 
-/// Finds the column with this id, else with this heading, else the only column whose id ends with
-/// the word.
+/// Finds the column with this id, else the first column with this heading, else the only column
+/// whose id has this last part.
 ///
 /// # Errors
-/// The word names no column, or several ids end with it.
+/// The word names no column, or several ids have this last part.
 pub(super) fn find<L: Listing>(name: &str) -> Result<&'static Column<L>, ColumnError> {
     let word = &name.to_lowercase();
-    let is_title = |column: &&Column<L>| {
+    let has_heading = |column: &&Column<L>| {
         let title = column.title.to_lowercase();
         title == *word || title.strip_suffix(UNIT) == Some(word)
     };
     let exact = L::COLUMNS.iter().find(|column| column.id == *word);
-    if let Some(column) = exact.or_else(|| L::COLUMNS.iter().find(is_title)) {
+    if let Some(column) = exact.or_else(|| L::COLUMNS.iter().find(has_heading)) {
         return Ok(column);
     }
-    let ends_so = |column: &&Column<L>| column.id.rsplit('.').next() == Some(word.as_str());
-    let found: Vec<&'static Column<L>> = L::COLUMNS.iter().filter(ends_so).collect();
+    let has_last_part = |column: &&Column<L>| column.id.rsplit('.').next() == Some(word.as_str());
+    let found: Vec<&'static Column<L>> = L::COLUMNS.iter().filter(has_last_part).collect();
     let word = name.to_owned();
     match found[..] {
         [column] => Ok(column),
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_several_ids_is_ambiguous() {
+    fn the_last_part_of_several_ids_is_ambiguous() {
         let counters = |word: &str| {
             let found = ids_of::<Counters>(&[word], Defaults::default());
             found.map_err(|error| error.to_string())
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_goes_before_the_end_of_an_id() {
+    fn a_heading_takes_precedence_over_the_last_part_of_an_id() {
         let asked = ["source", "from", "p50", "to", "tcp p50 us"];
         assert_eq!(
             ids_of::<Pairs>(&asked, Defaults::default()).unwrap(),

@@ -1,4 +1,5 @@
-//! Defines the value of a cell and its text. Every format of a listing uses this text.
+//! Defines the value of a cell, and its text in tables and in `top`. Formats for programs print
+//! numbers in base units instead.
 
 use std::fmt;
 
@@ -13,7 +14,7 @@ pub enum Value {
     Bad(String),
     /// A plain number.
     Int(i64),
-    /// A number that is a name, for example of a process or a queue pair.
+    /// A number that identifies an item, for example a process or a queue pair.
     Id(u32),
     /// Value of a counter.
     Count {
@@ -30,7 +31,7 @@ pub enum Value {
     Bits(u64),
     /// Bytes.
     Bytes(u64),
-    /// A time in nanoseconds, shown in microseconds.
+    /// A time in nanoseconds, displayed in microseconds.
     Nanoseconds(u64),
     /// A time in nanoseconds, displayed as an age: `5 min`.
     Age(u64),
@@ -66,12 +67,13 @@ impl Value {
             | Self::Age(number)
             | Self::Size(number)
             | Self::Hex(number) => Some((*number).into()),
-            // A rate below 1 must not become 0.
+            // Rounded up, so that a rate below 1 does not become 0.
             Self::PerSecond(PerSecond(thousandths)) => Some(thousandths.div_ceil(1_000).into()),
             Self::Text(_) | Self::Bad(_) | Self::Absent | Self::Failed => None,
         }
     }
 
+    /// Returns the number in thousandths of its base unit, which are exact for rates.
     pub(super) fn thousandths(&self) -> Option<i128> {
         match self {
             Self::PerSecond(PerSecond(thousandths)) => Some((*thousandths).into()),
@@ -79,7 +81,7 @@ impl Value {
         }
     }
 
-    /// Returns a word, or a number that is a name, without marks.
+    /// Returns a word or an identifier without marks; `None` for other values.
     pub fn name(&self) -> Option<String> {
         match self {
             Self::Text(text) | Self::Bad(text) => Some(text.clone()),
@@ -101,11 +103,12 @@ impl Value {
         matches!(self, Self::Absent | Self::Failed)
     }
 
+    /// Returns the word for the way in which a report was read.
     pub(super) fn via(report: &HostReport) -> Self {
         Self::text(Some(report.via.word()).filter(|word| *word != "-"))
     }
 
-    /// Returns the reason why a host did not respond; otherwise `value`.
+    /// Returns the reason why a host did not respond; `value` for a host that responded.
     pub(super) fn or_failure(report: &HostReport, value: impl FnOnce() -> Self) -> Self {
         report.failure.as_ref().map_or_else(value, Self::of_failure)
     }
@@ -121,6 +124,7 @@ impl Value {
         number.and_then(|number| number.try_into().ok()).map_or(Self::Absent, Self::Int)
     }
 
+    /// Returns a number; a number beyond `i64` as text.
     pub(super) fn count(count: Option<u64>) -> Self {
         count.map_or(Self::Absent, |count| {
             i64::try_from(count).map_or_else(|_| Self::Text(count.to_string()), Self::Int)
@@ -151,7 +155,7 @@ impl Value {
         Self::text(is_on.map(|is_on| if is_on { "on" } else { "off" }))
     }
 
-    /// No items are also `Absent`.
+    /// Joins items with commas; `Absent` for no items.
     pub(super) fn list(parts: Option<&[impl fmt::Display]>) -> Self {
         let parts = parts.unwrap_or_default().iter().map(ToString::to_string);
         Self::joined(&parts.collect::<Vec<_>>(), ", ")
@@ -188,10 +192,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// Writes a rate with at most one decimal, computed in integers: `400 Gb/s`, `2.5 Gb/s`.
+/// Writes a rate with at most one decimal, rounded down: `400 Gb/s`, `2.5 Gb/s`.
 fn write_bits(out: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
     let units = [("Tb/s", 1_000_000_000_000), ("Gb/s", 1_000_000_000), ("Mb/s", 1_000_000)];
-    // Rates are compared with each other, so 1600 Gb/s stays in the unit of the others.
+    // 1600 Gb/s stays in Gb/s, so that readers can compare it with the rates of other ports.
     let (unit, size) = match bits {
         10_000_000_000_000.. => units[0],
         1_000_000_000.. => units[1],
@@ -204,7 +208,7 @@ fn write_bits(out: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
     }
 }
 
-/// Writes microseconds, with two decimals below 100 microseconds, as other latency tools do.
+/// Writes microseconds: two decimals, rounded down, below 100 us; rounded to whole numbers above.
 fn write_microseconds(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     if ns < 100_000 {
         write!(out, "{}.{:02}", ns / 1_000, ns % 1_000 / 10)
@@ -213,7 +217,7 @@ fn write_microseconds(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     }
 }
 
-/// Writes an age: `3 s`, `5 min`, `2 h` or `4 d`.
+/// Writes an age, rounded down: `3 s`, `5 min`, `2 h` or `4 d`.
 fn write_age(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     let seconds = ns / 1_000_000_000;
     match seconds {

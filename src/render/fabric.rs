@@ -18,7 +18,7 @@ pub struct FabricDocument<'reports> {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// When the answers were gathered, in nanoseconds since 1970 UTC, by the operator's clock.
+    /// Time at which the data was gathered, in nanoseconds since 1970 UTC by the operator's clock.
     taken_ns: Option<u64>,
     /// The hosts that swept their subnets, in the order asked.
     hosts: Vec<HostFabrics<'reports>>,
@@ -29,7 +29,7 @@ pub struct FabricDocument<'reports> {
 struct HostFabrics<'reports> {
     /// The name the operator asked by; the machine's own name for this host.
     host: &'reports str,
-    /// How the answer came.
+    /// Source of the data.
     via: Via,
     /// The host's own clock when it began to read, in nanoseconds since 1970 UTC.
     taken_ns: Option<u64>,
@@ -37,7 +37,7 @@ struct HostFabrics<'reports> {
     fabrics: Vec<JudgedFabric<'reports>>,
     /// Values that exist but could not be read.
     problems: &'reports Problems,
-    /// Why there is no answer at all.
+    /// Reason for a host without data.
     failure: &'reports Option<HostFailure>,
 }
 

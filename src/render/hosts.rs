@@ -14,7 +14,7 @@ pub struct HostsDocument {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// How many hosts there are.
+    /// Number of hosts.
     size: usize,
     /// All of them as one short set.
     folded: String,

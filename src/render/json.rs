@@ -10,7 +10,7 @@ use crate::model::{Connection, HostFailure, HostReport, Problems, SettingEntry, 
 
 pub(super) const TOOL: &str = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
 
-/// The JSON of every listing: what the hosts said, each as one report.
+/// The JSON of every listing, with one report for each host.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ReportDocument<'reports> {
@@ -18,7 +18,7 @@ pub struct ReportDocument<'reports> {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// When the answers were gathered, in nanoseconds since 1970 UTC, by the operator's clock.
+    /// Time at which the data was gathered, in nanoseconds since 1970 UTC by the operator's clock.
     taken_ns: Option<u64>,
     /// The hosts that were asked, in the order asked.
     hosts: &'reports [HostReport],
@@ -38,7 +38,7 @@ pub struct ConnectionsDocument<'reports> {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// When the answers were gathered, in nanoseconds since 1970 UTC, by the operator's clock.
+    /// Time at which the data was gathered, in nanoseconds since 1970 UTC by the operator's clock.
     taken_ns: Option<u64>,
     /// The hosts that were asked, in the order asked.
     hosts: Vec<HostConnections<'reports>>,
@@ -50,7 +50,7 @@ pub struct ConnectionsDocument<'reports> {
 struct HostConnections<'reports> {
     /// The name the operator asked by; the machine's own name for this host.
     host: &'reports str,
-    /// How the answer came.
+    /// Source of the data.
     via: Via,
     /// The host's own clock when it began to read, in nanoseconds since 1970 UTC.
     taken_ns: Option<u64>,
@@ -58,7 +58,7 @@ struct HostConnections<'reports> {
     connections: Vec<Connection>,
     /// Values that exist but could not be read.
     problems: &'reports Problems,
-    /// Why there is no answer at all.
+    /// Reason for a host without data.
     failure: &'reports Option<HostFailure>,
 }
 

@@ -35,7 +35,8 @@ struct Fact {
 
 impl Fact {
     fn new(text: String, fix: Option<String>) -> Self {
-        let group_key = format!("{text}\n{}", fix.as_deref().unwrap_or_default());
+        // The spaces separate the last word of the text from the first one of the fix.
+        let group_key = format!("{text} \n {}", fix.as_deref().unwrap_or_default());
         Self { text, fix, group_key, names_all: false }
     }
 
@@ -61,6 +62,27 @@ pub(super) fn without_addresses(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the text without an address at its start: `10.1.0.17:22: connection refused`.
+fn without_first_address(text: &str) -> &str {
+    match text.split_once(": ") {
+        Some((address, rest)) if without_addresses(address) == "#" => rest,
+        _ => text,
+    }
+}
+
+/// Returns the fact of several hosts. If only the addresses at the start of the texts differ, the
+/// text has no address, and the fix is an example for `host`, the first host.
+fn of_several(fact: Fact, others: &[Fact], host: &str) -> Fact {
+    let text = without_first_address(&fact.text);
+    let is_common = others.iter().all(|other| without_first_address(&other.text) == text);
+    if !is_common || others.iter().all(|other| other.text == fact.text) {
+        return fact;
+    }
+    let text = text.to_owned();
+    let fix = fact.fix.map(|fix| format!("on each host, as for {host}: {fix}"));
+    Fact { text, fix, ..fact }
+}
+
 /// Returns the notes of reports, in the order of their first occurrence. Equal notes of several
 /// hosts become one note: `n[17-80]: ...`.
 ///
@@ -75,6 +97,10 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     let note = |alike: Vec<(Fact, &str)>| {
         let (mut facts, hosts): (Vec<Fact>, Vec<&str>) = alike.into_iter().unzip();
         let fact = facts.swap_remove(0);
+        let fact = match hosts.first() {
+            Some(first) if hosts_named => of_several(fact, &facts, first),
+            _ => fact,
+        };
         let text = match (hosts_named, hosts.as_slice()) {
             (true, [_, _, ..]) if fact.names_all => {
                 format!("{}: {}", names::fold(&hosts), fact.text.replace(THIS_HOST, "these hosts"))
@@ -84,8 +110,11 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
                 let set = names::fold(&hosts);
-                // A text with the name of the first host does not describe the whole set.
-                if set.len() <= LONGEST_SET && !fact.text.contains(first) {
+                let text = without_first_address(&fact.text);
+                let is_common = facts.iter().all(|fact| without_first_address(&fact.text) == text);
+                // A text with the name or an address of the first host does not describe the
+                // whole set.
+                if set.len() <= LONGEST_SET && is_common && !fact.text.contains(first) {
                     format!("{set}: {}", fact.text)
                 } else {
                     format!("{first} and {} more: {}", rest.len(), fact.text)

@@ -45,8 +45,13 @@ impl Exposition {
     ) -> bool {
         let metric = self.metrics.entry(name.to_owned()).or_insert_with(|| {
             self.order.push(name.to_owned());
-            let (samples, known, rows) = Default::default();
-            Metric { kind, help: help.to_owned(), samples, known, rows }
+            Metric {
+                kind,
+                help: help.to_owned(),
+                samples: Vec::new(),
+                known: BTreeSet::new(),
+                rows: HashMap::new(),
+            }
         });
         let labels = write_labels(labels);
         let is_new = metric.known.insert(labels.clone());

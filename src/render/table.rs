@@ -8,9 +8,17 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use super::escape;
 use crate::query::{Align, Column, ColumnDescription, Listing, Value, describe};
 
+/// Limit of the characters of a table whose cells are all as long as its longest cell. Without a
+/// limit, a host could make a table of many GiB with one long name and many rows.
+const ROOM: usize = 32 << 20;
+
+/// Longest cell that is whole in every table, in characters.
+const WHOLE: usize = 128;
+
 /// Formats a table without lines: two blanks between columns, none around, numbers to the right.
 ///
-/// No cell is truncated or wrapped. Without rows the text is empty and has no heading.
+/// No cell is wrapped. A cell over 128 characters is cut only if it exceeds its share of
+/// 33,554,432 characters. Without rows the text is empty and has no heading.
 pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bool) -> String {
     if rows.is_empty() || columns.is_empty() {
         return String::new();
@@ -23,6 +31,8 @@ pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bo
 
 /// Formats rows of cells as aligned lines, escaped.
 pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.collect();
+    let longest = (ROOM / (rows.len() * aligns.len()).max(1)).max(WHOLE);
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     for row in rows {
@@ -31,7 +41,7 @@ pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>)
                 Cow::Owned(safe) => safe,
                 Cow::Borrowed(_) => text,
             };
-            Cell::new_owned(text).set_alignment(match align {
+            Cell::new_owned(cut(text, longest)).set_alignment(match align {
                 Align::Left => CellAlignment::Left,
                 Align::Right => CellAlignment::Right,
             })
@@ -44,6 +54,15 @@ pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>)
     for line in table.lines() {
         text.push_str(line.trim_end());
         text.push('\n');
+    }
+    text
+}
+
+/// Returns the text, or its first `longest` characters and `…`.
+fn cut(mut text: String, longest: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(longest) {
+        text.truncate(end);
+        text.push('…');
     }
     text
 }
@@ -104,5 +123,19 @@ DEVICE rxe0  PORT 1
 ";
         assert_eq!(blocks(&columns, &rows), wanted);
         assert_eq!(blocks(&columns, &[]), "");
+    }
+
+    #[test]
+    fn one_long_cell_does_not_make_a_large_table() {
+        let row = |name: &str| vec![name.to_owned(), "x".to_owned()];
+        let table = |name: &str, rows: usize| {
+            let rows = std::iter::once(row(name)).chain(vec![row("n"); rows]);
+            lay_out(&[Align::Left; 2], rows)
+        };
+        assert!(table(&"n".repeat(60_000), 2_000).len() < ROOM);
+        let name = "ä".repeat(2_000);
+        assert!(table(&name, 10).contains(&name));
+        assert_eq!(cut("äää".to_owned(), 2), "ää…");
+        assert_eq!(cut("ää".to_owned(), 2), "ää");
     }
 }

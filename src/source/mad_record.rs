@@ -3,7 +3,12 @@
 //! The record of a port is one entry of a capture, under
 //! [`Question::Mads`](super::Question::Mads). It holds every exchange in the order of the
 //! replies. It omits zero bytes at the end of a MAD, and the transaction ID of a request.
-//! `recorder` writes records; this module sends no MAD.
+//! `recorder` writes records, and `recorded` replays them. This module sends no MAD.
+//!
+//! A record is `MAGIC`, then the exchanges. An exchange has these fields, in big-endian order:
+//! LID (2 bytes), length of the request (4), request, outcome (1), detail (4), length of the
+//! reply (4), reply. Outcome and detail are 0 and the full length of the reply, 1 and 0 for no
+//! reply, 2 and an errno, or 3 and a MAD status.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,21 +18,21 @@ use crate::mad::{MAD_BYTES, Status};
 use crate::sys::Errno;
 use crate::sys::umad::LARGEST_ANSWER;
 
-/// First bytes of a record, without exchanges.
+/// First bytes of a record. A record without exchanges has no other bytes.
 pub(super) const MAGIC: &[u8; 8] = b"rdmamad1";
-/// LID in a record that stands for the directed route of the request.
+/// LID in a record of a request by directed route.
 const NO_LID: u16 = 0;
 
-/// Error for bytes that are no record of MADs, with the offset of the first invalid byte.
+/// Error for bytes that are no record of MADs, with the offset of the first invalid field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a record of MADs: byte {0}")]
 pub struct MadRecordError(usize);
 
-/// Request in a record: LID, and bytes without the zeros at the end.
-pub(super) type Asked = (u16, Vec<u8>);
+/// Request in a record: LID, and bytes with a transaction ID of zero, without zeros at the end.
+pub(super) type RecordedRequest = (u16, Vec<u8>);
 
-/// Returns a request without its transaction ID and the zeros at its end.
-pub(super) fn asked(lid: Option<u16>, mad: &[u8; MAD_BYTES]) -> Asked {
+/// Returns a request in the form of a record. `lid` is `None` for a directed route.
+pub(super) fn recorded_request(lid: Option<u16>, mad: &[u8; MAD_BYTES]) -> RecordedRequest {
     let mut mad = *mad;
     mad[8..16].fill(0);
     (lid.unwrap_or(NO_LID), without_zeros(&mad).to_vec())
@@ -38,10 +43,12 @@ fn without_zeros(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-pub(super) fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
+/// Appends an exchange to a record. A request without a recorded reply is omitted.
+pub(super) fn write(record: &mut Vec<u8>, (lid, request): &RecordedRequest, answer: &MadAnswer) {
     let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
         Ok(mad) => {
-            // At most as many zeros as a MAD has are omitted, which bounds the memory of a reader.
+            // At most `MAD_BYTES` zeros are omitted, so that a short record cannot make a reader
+            // allocate much memory.
             let kept = without_zeros(mad).len().max(mad.len().saturating_sub(MAD_BYTES));
             (0, u32::try_from(mad.len()).unwrap_or(u32::MAX), &mad[..kept])
         }
@@ -60,6 +67,7 @@ pub(super) fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAn
     record.extend(bytes);
 }
 
+/// Position in a record.
 struct Cursor<'record> {
     record: &'record [u8],
     at: usize,
@@ -73,11 +81,12 @@ impl<'record> Cursor<'record> {
         Ok(bytes)
     }
 
-    fn number(&mut self, bytes: usize) -> Result<usize, MadRecordError> {
-        Ok(self.bytes(bytes)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    /// Reads a number of `width` bytes.
+    fn number(&mut self, width: usize) -> Result<usize, MadRecordError> {
+        Ok(self.bytes(width)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
-    fn exchange(&mut self) -> Result<(Asked, MadAnswer), MadRecordError> {
+    fn exchange(&mut self) -> Result<(RecordedRequest, MadAnswer), MadRecordError> {
         let lid = u16::try_from(self.number(2)?).unwrap_or(NO_LID);
         let length = self.number(4)?;
         let request = self.bytes(length)?.to_vec();
@@ -87,7 +96,7 @@ impl<'record> Cursor<'record> {
         let length = self.number(4)?;
         let bytes = self.bytes(length)?;
         let answer = match outcome {
-            // Omitted zeros add at most the length of one MAD: the record bounds the memory.
+            // The omitted zeros, see `write`.
             0 if (length..=LARGEST_ANSWER.min(length + MAD_BYTES)).contains(&detail) => {
                 let mut mad = bytes.to_vec();
                 mad.resize(detail, 0);
@@ -105,9 +114,9 @@ impl<'record> Cursor<'record> {
 /// Replies of a record to the requests that it holds.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedMads {
-    answers: HashMap<Asked, VecDeque<MadAnswer>>,
-    waiting: VecDeque<(MadTicket, Asked)>,
-    last: u32,
+    answers: HashMap<RecordedRequest, VecDeque<MadAnswer>>,
+    waiting: VecDeque<(MadTicket, RecordedRequest)>,
+    last_ticket: u32,
 }
 
 impl RecordedMads {
@@ -122,8 +131,8 @@ impl RecordedMads {
         }
         let mut recorded = Self::default();
         while cursor.at < record.len() {
-            let (asked, answer) = cursor.exchange()?;
-            recorded.answers.entry(asked).or_default().push_back(answer);
+            let (request, answer) = cursor.exchange()?;
+            recorded.answers.entry(request).or_default().push_back(answer);
         }
         Ok(recorded)
     }
@@ -131,15 +140,15 @@ impl RecordedMads {
 
 impl Mads for RecordedMads {
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-        self.last = self.last.wrapping_add(1);
-        let ticket = MadTicket(self.last);
-        self.waiting.push_back((ticket, asked(lid, &mad)));
+        self.last_ticket = self.last_ticket.wrapping_add(1);
+        let ticket = MadTicket(self.last_ticket);
+        self.waiting.push_back((ticket, recorded_request(lid, &mad)));
         Ok(ticket)
     }
 
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-        let Some((ticket, asked)) = self.waiting.pop_front() else { return Ok(None) };
-        let answer = match self.answers.get_mut(&asked) {
+        let Some((ticket, request)) = self.waiting.pop_front() else { return Ok(None) };
+        let answer = match self.answers.get_mut(&request) {
             // The last reply is repeated if a request is sent more often than in the recording.
             Some(answers) if answers.len() > 1 => answers.pop_front(),
             Some(answers) => answers.front().cloned(),
@@ -156,26 +165,26 @@ mod tests {
     use super::*;
     use crate::mad::{DirectedPath, NodeInfo, directed_smp, smp};
 
-    fn record(exchanges: &[(Asked, MadAnswer)]) -> Vec<u8> {
+    fn record(exchanges: &[(RecordedRequest, MadAnswer)]) -> Vec<u8> {
         let mut record = MAGIC.to_vec();
-        for (asked, answer) in exchanges {
-            write(&mut record, asked, answer);
+        for (request, answer) in exchanges {
+            write(&mut record, request, answer);
         }
         record
     }
 
     #[test]
-    fn a_record_answers_what_it_holds() {
+    fn a_record_replays_its_exchanges() {
         let own = directed_smp::<NodeInfo>(&DirectedPath::own(), 0);
         let by_lid = smp::<NodeInfo>(0);
         let mut table = vec![7; 300];
         table.resize(500, 0);
         let exchanges = [
-            (asked(None, &own), Ok(vec![1; MAD_BYTES])),
-            (asked(Some(3), &by_lid), Ok(table)),
-            (asked(Some(4), &by_lid), Err(MadError::NoReply)),
-            (asked(Some(5), &by_lid), Err(MadError::Failed(Errno::from_code(5)))),
-            (asked(Some(6), &by_lid), Err(MadError::Refused(Status(0x0c)))),
+            (recorded_request(None, &own), Ok(vec![1; MAD_BYTES])),
+            (recorded_request(Some(3), &by_lid), Ok(table)),
+            (recorded_request(Some(4), &by_lid), Err(MadError::NoReply)),
+            (recorded_request(Some(5), &by_lid), Err(MadError::Failed(Errno::from_code(5)))),
+            (recorded_request(Some(6), &by_lid), Err(MadError::Refused(Status(0x0c)))),
         ];
         let mut port = RecordedMads::read(&record(&exchanges)).unwrap();
         for (lid, mad) in [(None, own), (Some(3), by_lid), (Some(4), by_lid), (Some(5), by_lid)] {
@@ -198,7 +207,7 @@ mod tests {
     fn a_request_that_was_sent_twice_has_both_answers() {
         let mad = smp::<NodeInfo>(0);
         let both = [Ok(vec![1; MAD_BYTES]), Ok(vec![2; MAD_BYTES])];
-        let exchanges = both.clone().map(|answer| (asked(Some(1), &mad), answer));
+        let exchanges = both.clone().map(|answer| (recorded_request(Some(1), &mad), answer));
         let mut port = RecordedMads::read(&record(&exchanges)).unwrap();
         for expected in [&both[0], &both[1], &both[1]] {
             port.ask(Some(1), mad).unwrap();
@@ -210,16 +219,17 @@ mod tests {
     fn other_bytes_are_refused() {
         assert_eq!(RecordedMads::read(b"rdmamad").unwrap_err(), MadRecordError(0));
         assert_eq!(RecordedMads::read(b"rdmamad2").unwrap_err(), MadRecordError(0));
-        let mut cut = record(&[(asked(Some(1), &smp::<NodeInfo>(0)), Ok(vec![1; MAD_BYTES]))]);
+        let request = recorded_request(Some(1), &smp::<NodeInfo>(0));
+        let mut cut = record(&[(request.clone(), Ok(vec![1; MAD_BYTES]))]);
         cut.pop();
         assert!(RecordedMads::read(&cut).is_err());
-        let mut huge = record(&[(asked(Some(1), &smp::<NodeInfo>(0)), Ok(vec![]))]);
+        let mut huge = record(&[(request, Ok(vec![]))]);
         let length = huge.len();
         huge[length - 8..length - 4].copy_from_slice(&0x0100_0000_u32.to_be_bytes());
         assert!(RecordedMads::read(&huge).is_err(), "an answer of zeros is bounded");
     }
 
-    fn exchange() -> impl Strategy<Value = (Asked, MadAnswer)> {
+    fn exchange() -> impl Strategy<Value = (RecordedRequest, MadAnswer)> {
         let bytes = proptest::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..80);
         let zeros = prop_oneof![Just(0_usize), Just(1), 200..300_usize, Just(5000)];
         let mad = (bytes.clone(), zeros).prop_map(|(mut mad, zeros)| {

@@ -1,8 +1,8 @@
 //! Sends management datagrams (MADs) on one port: several requests in flight, with deadlines.
 //!
 //! One thread owns the port. Replies arrive in any order. The low 32 bits of the transaction ID
-//! identify the request of a reply, because the kernel replaces the other bits. A reply without a
-//! request is dropped.
+//! identify the request of a reply, because the kernel replaces the high bits. A reply without a
+//! request is dropped. `collect` and `compat` send requests with this module.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
@@ -18,14 +18,15 @@ use crate::sys::umad::{
     HeaderSize, MadAddress, Received, Registration, Sending, UmadError, UmadPort, read_start,
 };
 
-/// Q_Key of queue pair 1 (specification 3.5.3).
+/// Q_Key of queue pair 1 (InfiniBand specification, 3.5.3).
 const Q_KEY_OF_QP1: u32 = 0x8001_0000;
-/// LID of a directed route.
+/// LID that stands for any port: address of a request along a directed route.
 const PERMISSIVE_LID: u16 = 0xffff;
-/// Time for a reply after the kernel's last attempt. The kernel loses some replies.
+/// Grace period: time from the end of the kernel's last attempt until a request counts as
+/// unanswered. The kernel loses some replies.
 const GRACE: Duration = Duration::from_secs(1);
-/// Time for the segments of a table of subnet administration, after the last attempt.
-const TABLE: Duration = Duration::from_secs(30);
+/// Grace period of a table of subnet administration, whose segments arrive one by one.
+const TABLE_GRACE: Duration = Duration::from_secs(30);
 
 /// Limits of the requests of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,21 +67,25 @@ pub enum MadError {
     NotRecorded,
 }
 
-/// Reply to a request: a MAD, longer than 256 bytes if the kernel joined segments.
+/// Reply to a request: one MAD of 256 bytes, or a table of any length that the kernel joined from
+/// segments.
 pub type MadAnswer = Result<Vec<u8>, MadError>;
 
+/// Request that was sent and has no reply yet.
 #[derive(Debug)]
 struct InFlight {
+    /// Header of the request, with the ticket as transaction ID.
     header: Header,
     deadline: Instant,
 }
 
 /// MAD requests and their replies, of a port or of a record.
 pub trait Mads {
-    /// Adds a request to the queue: to a LID, or along its directed route if `lid` is `None`.
+    /// Adds a request to the queue: to a LID, or along the directed route in `mad` if `lid` is
+    /// `None`.
     ///
     /// # Errors
-    /// The port does not have the class of the request.
+    /// The port does not have the class of the request, or the request has no valid header.
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError>;
 
     /// Waits for the next reply; `None` if no request is outstanding or [`stop_mads`] was called.
@@ -134,12 +139,14 @@ impl From<UmadError> for ReadError {
 pub struct MadPort {
     port: UmadPort,
     limits: MadLimits,
+    /// Kernel's number of the agent of each registered class.
     agents: HashMap<u8, u32>,
-    waiting: VecDeque<(MadTicket, MadAddress, [u8; MAD_BYTES])>,
-    flying: HashMap<MadTicket, InFlight>,
+    /// Requests that are not sent yet.
+    waiting: VecDeque<(MadTicket, MadAddress, Header, [u8; MAD_BYTES])>,
+    in_flight: HashMap<MadTicket, InFlight>,
     /// Deadlines of the requests in flight, the earliest first.
     deadlines: BTreeSet<(Instant, MadTicket)>,
-    last: u32,
+    last_ticket: u32,
 }
 
 impl MadPort {
@@ -151,32 +158,30 @@ impl MadPort {
             limits,
             agents: HashMap::new(),
             waiting: VecDeque::new(),
-            flying: HashMap::new(),
+            in_flight: HashMap::new(),
             deadlines: BTreeSet::new(),
-            last: 0,
+            last_ticket: 0,
         }
     }
 
     /// Returns the number of requests without a reply.
     pub fn outstanding(&self) -> usize {
-        self.waiting.len() + self.flying.len()
+        self.waiting.len() + self.in_flight.len()
     }
 
+    /// Sends waiting requests until the window is full.
     fn fill_window(&mut self) -> Result<(), UmadError> {
-        while self.flying.len() < self.limits.window {
-            let Some((ticket, address, mut mad)) = self.waiting.pop_front() else { break };
-            let Ok(header) = Header::decode(&mad) else { continue };
-            let header = Header { transaction: u64::from(ticket.0), ..header };
-            header.encode(&mut mad);
+        while self.in_flight.len() < self.limits.window {
+            let Some((ticket, address, header, mad)) = self.waiting.pop_front() else { break };
             let agent = self.agent(header.class)?;
             let timeout_ms = u32::try_from(self.limits.timeout.as_millis()).unwrap_or(u32::MAX);
             let retries = self.limits.retries;
             self.port.send(&Sending { agent, address, timeout_ms, retries }, &mad)?;
             let attempts = self.limits.timeout * (retries + 1);
             let is_table = header.class == Class::SUBNET_ADMINISTRATION;
-            let grace = if is_table { TABLE } else { GRACE };
+            let grace = if is_table { TABLE_GRACE } else { GRACE };
             let deadline = clock::now() + attempts + grace;
-            self.flying.insert(ticket, InFlight { header, deadline });
+            self.in_flight.insert(ticket, InFlight { header, deadline });
             self.deadlines.insert((deadline, ticket));
         }
         Ok(())
@@ -184,7 +189,7 @@ impl MadPort {
 
     /// Ends a request. A late reply is dropped.
     fn end(&mut self, ticket: MadTicket) {
-        if let Some(request) = self.flying.remove(&ticket) {
+        if let Some(request) = self.in_flight.remove(&ticket) {
             self.deadlines.remove(&(request.deadline, ticket));
             ENDED.fetch_add(1, Ordering::Relaxed);
         }
@@ -207,25 +212,28 @@ impl MadPort {
         Ok(agent)
     }
 
+    /// Returns a request whose deadline is over.
     fn expired(&self) -> Option<MadTicket> {
         let &(earliest, ticket) = self.deadlines.first()?;
         (earliest <= clock::now()).then_some(ticket)
     }
 
-    /// Returns the reply in a received MAD, with its request; `None` if it has no request.
+    /// Returns the reply in a received MAD, with the ticket of its request; `None` if the MAD
+    /// belongs to no request in flight.
     fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
-        // A joined table of few records is shorter than a MAD. The kernel returns a request without
-        // a reply with its header only (`send_handler`, drivers/infiniband/core/user_mad.c).
+        // Two kinds of received MADs are shorter than 256 bytes: a joined table of few records,
+        // and the header of a request that timed out, which the kernel returns to its sender
+        // (`send_handler`, drivers/infiniband/core/user_mad.c).
         let header = Header::decode_start(&received.mad).ok()?;
         let ticket = MadTicket(header.low_transaction());
-        let request = self.flying.get(&ticket)?;
-        let is_joined = header.class == Class::SUBNET_ADMINISTRATION;
+        let request = self.in_flight.get(&ticket)?;
+        let may_be_joined = header.class == Class::SUBNET_ADMINISTRATION;
         let answer = match received.failure {
             Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
             Some(errno) => Err(MadError::Failed(errno)),
             None if !header.answers(&request.header) => return None,
             None if !header.status.is_ok() => Err(MadError::Refused(header.status)),
-            None if received.mad.len() < MAD_BYTES && !is_joined => return None,
+            None if received.mad.len() < MAD_BYTES && !may_be_joined => return None,
             None => Ok(received.mad),
         };
         self.end(ticket);
@@ -243,28 +251,29 @@ pub(super) fn open(umad: &str) -> Result<Box<dyn Mads>, ReadError> {
     let is_simulated = device.is_ok_and(|name| name.starts_with(b"ibsim"));
     let header = if is_simulated { HeaderSize::Old } else { HeaderSize::Negotiated };
     let port = UmadPort::open(&Path::new("/dev/infiniband").join(umad), header)?;
-    let mut limits = MadLimits::default();
-    match WINDOW.load(Ordering::Relaxed) {
-        0 => {}
-        window => limits.window = window,
-    }
+    let limits = match WINDOW.load(Ordering::Relaxed) {
+        0 => MadLimits::default(),
+        window => MadLimits { window, ..MadLimits::default() },
+    };
     Ok(Box::new(MadPort::new(port, limits)))
 }
 
 impl Mads for MadPort {
-    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-        let class = Class(mad[1]);
-        self.agent(class)?;
-        self.last = self.last.wrapping_add(1);
-        let ticket = MadTicket(self.last);
-        let is_subnet = class.is_subnet_management();
+    fn ask(&mut self, lid: Option<u16>, mut mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+        let header = Header::decode(&mad).ok().ok_or(ReadError::Errno(Errno::INVALID))?;
+        self.agent(header.class)?;
+        self.last_ticket = self.last_ticket.wrapping_add(1);
+        let ticket = MadTicket(self.last_ticket);
+        let header = Header { transaction: u64::from(ticket.0), ..header };
+        header.encode(&mut mad);
+        let is_subnet = header.class.is_subnet_management();
         let address = MadAddress {
             lid: lid.unwrap_or(PERMISSIVE_LID),
             queue_pair: u32::from(!is_subnet),
             q_key: if is_subnet { 0 } else { Q_KEY_OF_QP1 },
             ..MadAddress::default()
         };
-        self.waiting.push_back((ticket, address, mad));
+        self.waiting.push_back((ticket, address, header, mad));
         Ok(ticket)
     }
 
@@ -279,7 +288,7 @@ impl Mads for MadPort {
                 self.fill_window()?;
                 let Some(&(earliest, _)) = self.deadlines.first() else { return Ok(None) };
                 let wait = earliest.saturating_duration_since(clock::now());
-                // The timer has steps of a millisecond; the extra one prevents a wait of zero.
+                // The timer has steps of 1 ms. The extra step prevents a wait of zero.
                 received = self.port.receive(wait + Duration::from_millis(1))?;
             }
             if let Some(answered) = received.and_then(|received| self.take(received)) {
@@ -313,7 +322,7 @@ mod tests {
         let mut port = MadPort::new(device, MadLimits::default());
         let header = Header { transaction: 7, ..Header::decode(mad).unwrap() };
         let deadline = clock::now() + GRACE;
-        port.flying.insert(MadTicket(7), InFlight { header, deadline });
+        port.in_flight.insert(MadTicket(7), InFlight { header, deadline });
         port
     }
 
@@ -360,14 +369,28 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_foreign_mads_does_not_outlast_a_deadline() {
+    fn request_without_a_valid_header_is_refused_at_once() {
+        let request = smp::<NodeInfo>(0);
+        let mut port = port(&request);
+        let mut invalid = request;
+        invalid[0] = 0x80;
+        assert_eq!(port.ask(None, invalid), Err(ReadError::Errno(Errno::INVALID)));
+        assert_eq!(port.outstanding(), 1);
+        // The device registers no class, so the test does.
+        port.agents.insert(request[1], 0);
+        assert_eq!(port.ask(None, request), Ok(MadTicket(1)));
+        assert_eq!(port.outstanding(), 2);
+    }
+
+    #[test]
+    fn a_flood_of_mads_without_a_request_does_not_extend_a_deadline() {
         // Each read of this device returns a MAD of zeros, without end.
         let device = UmadPort::open(Path::new("/dev/zero"), HeaderSize::Old).unwrap();
         let limits = MadLimits { timeout: Duration::ZERO, retries: 0, ..MadLimits::default() };
         let mut port = MadPort::new(device, limits);
         let header = Header::decode(&smp::<NodeInfo>(0)).unwrap();
         let deadline = clock::now() + Duration::from_millis(50);
-        port.flying.insert(MadTicket(7), InFlight { header, deadline });
+        port.in_flight.insert(MadTicket(7), InFlight { header, deadline });
         port.deadlines.insert((deadline, MadTicket(7)));
         let answer = port.next_answer().unwrap();
         assert_eq!(answer, Some((MadTicket(7), Err(MadError::NoReply))));
@@ -376,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_by_the_kernel_or_by_the_status() {
+    fn the_kernel_or_the_status_reports_a_failure() {
         let request = table_request::<LinkRecord>();
         let answer = |failure, status: [u8; 2]| {
             let mut received = Received { failure, ..received(&request, 56) };

@@ -4,6 +4,31 @@
 //! sockets. The modules do not interpret attributes; `collect` does. `live` and `ping` use this
 //! module.
 
+/// Declares the read commands of a protocol, each with its number and the words of messages.
+macro_rules! commands {
+    (
+        $(#[$of_enum:meta])*
+        pub enum $name:ident {
+            $($(#[$of_variant:meta])* $variant:ident = ($number:literal, $words:literal),)*
+        }
+    ) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        $(#[$of_enum])*
+        pub enum $name {
+            $($(#[$of_variant])* $variant = $number,)*
+        }
+
+        impl $name {
+            fn words(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $words,)*
+                }
+            }
+        }
+    };
+}
+
 mod attributes;
 mod ethtool;
 mod exchange;

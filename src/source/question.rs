@@ -37,7 +37,8 @@ pub enum Question {
     /// Settings in the environment of a process that decide on transports, one a line. The reply
     /// is not recorded.
     Environment(u32),
-    /// Records of the kernel log whose text starts with this tag, as `/dev/kmsg` has them.
+    /// Records of the kernel log whose text starts with one of these tags, as `/dev/kmsg` has them.
+    /// The string has one tag a line.
     KernelLog(String),
     /// List of the kernel's reliable datagram sockets (RDS): the size of an item as four bytes,
     /// little-endian, and the items.
@@ -62,7 +63,9 @@ impl fmt::Display for Question {
             Self::Sockets(query) => query.fmt(out),
             Self::Holders => out.write_str("/proc/PID/fd"),
             Self::Environment(pid) => write!(out, "/proc/{pid}/environ"),
-            Self::KernelLog(tag) => write!(out, "/dev/kmsg, lines with {tag}"),
+            Self::KernelLog(tags) => {
+                write!(out, "/dev/kmsg, lines with {}", tags.replace('\n', " or "))
+            }
             Self::Rds(list) => list.fmt(out),
             Self::MadPorts => out.write_str("/sys/class/infiniband_mad"),
             Self::Mads(umad) => write!(out, "/dev/infiniband/{umad}"),

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::mad_record::{self, Asked, asked};
+use super::mad_record::{self, RecordedRequest, recorded_request};
 use super::mads::{MadAnswer, MadTicket, Mads};
 use super::{Answer, Entry, Question, ReadError, Recording, Source};
 use crate::mad::MAD_BYTES;
@@ -112,7 +112,7 @@ struct RecordingMads<'recorder, S: Source> {
     recorder: &'recorder Recorder<S>,
     umad: String,
     port: Box<dyn Mads + 'recorder>,
-    asked: HashMap<MadTicket, Asked>,
+    asked: HashMap<MadTicket, RecordedRequest>,
     record: Vec<u8>,
     /// Last error of the port. It is recorded if the port has no exchange.
     failure: Option<ReadError>,
@@ -123,7 +123,7 @@ impl<S: Source> Mads for RecordingMads<'_, S> {
         let ticket = self.port.ask(lid, mad).inspect_err(|error| {
             self.failure = Some(error.clone());
         })?;
-        self.asked.insert(ticket, asked(lid, &mad));
+        self.asked.insert(ticket, recorded_request(lid, &mad));
         Ok(ticket)
     }
 

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getppid, kill_process, pidfd_open,
@@ -19,7 +19,7 @@ use rustix::process::{
 
 use super::{Answer, ReadError, answer_verbs};
 use crate::clock::Deadline;
-use crate::sys::fork;
+use crate::sys::{fork, poll, readable};
 
 /// Limit of the child's reply in bytes.
 const LIMIT: usize = 4 * 1024 * 1024;
@@ -176,10 +176,7 @@ impl Process {
             // Kernels before 5.3 have no pidfd_open.
             return self.reap().recv_timeout(timeout).ok().flatten();
         };
-        let left = Timespec::try_from(timeout).ok();
-        let wait =
-            || poll(&mut [PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN)], left.as_ref());
-        if rustix::io::retry_on_intr(wait).is_ok_and(|ready| ready > 0) {
+        if readable::until(ended.as_fd(), Deadline::after(timeout)) == Ok(true) {
             return self.wait();
         }
         let _ = self.reap();
@@ -227,12 +224,7 @@ impl Heard {
             if let Some(stderr) = &self.stderr {
                 fds.push(PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::IN));
             }
-            let left = Timespec::try_from(deadline.remaining()).ok();
-            match poll(&mut fds, left.as_ref()) {
-                Ok(0) => return late(),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(failed(errno.into())),
-            }
+            poll::wait(&mut fds, Some(deadline.remaining())).map_err(failed)?;
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             if ready.first() == Some(&true) {
                 take(&mut self.stdout, &mut self.answer, LIMIT + 1).map_err(failed)?;
@@ -297,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_nobody_waits_for_is_killed() {
+    fn a_dropped_child_is_killed() {
         let (_folder, child) = child("echo $$; exec sleep 1000", Duration::from_secs(30));
         let mut started = child.start();
         let heard = &mut started.as_mut().unwrap().heard;
@@ -305,10 +297,8 @@ mod tests {
         let pid = String::from_utf8(heard.answer.clone()).unwrap().trim().parse().unwrap();
         let lives = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
         drop(started);
-        let timeout = Timespec::try_from(Duration::from_secs(10)).unwrap();
-        let ended =
-            poll(&mut [PollFd::from_borrowed_fd(lives.as_fd(), PollFlags::IN)], Some(&timeout));
-        assert_eq!(ended, Ok(1), "it is still there");
+        let ended = readable::until(lives.as_fd(), Deadline::after(Duration::from_secs(10)));
+        assert_eq!(ended, Ok(true), "it is still there");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Finds out why an RDMA device cannot be opened: no device, no device file or no permission.
+//! Examines RDMA devices and their device files without opening them: permission, presence and
+//! identity. `sys` and `source` use it to explain failures, `ping` to detect removed devices.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,34 +7,39 @@ use std::path::Path;
 
 use rustix::fs::{Access, FileType, access, stat};
 
+use super::descriptors;
 use super::errno::Errno;
 
-/// Returns the error to report when a library got the error `told` from `/dev/infiniband/NAME`.
+/// Returns the cause of an open error of `/dev/infiniband/NAME`. `reported` is the errno that
+/// rdma-core returned.
 ///
-/// If `open` fails, rdma-core searches for the file by its device number. It then returns ENOENT
-/// where EACCES is the cause (seen with v44).
-pub(super) fn open_error(name: &str, told: Errno) -> Errno {
+/// If `open` fails, rdma-core searches for the file by its device number. rdma-core then returns
+/// ENOENT although the cause is EACCES (observed with v44). Without a free descriptor, the cause
+/// is EMFILE or ENFILE.
+pub(super) fn open_error(name: &str, reported: Errno) -> Errno {
     let path = Path::new("/dev/infiniband").join(name);
     match access(path, Access::READ_OK | Access::WRITE_OK).map_err(Errno::from) {
         Err(denied @ (Errno::ACCESS | Errno::NOT_PERMITTED)) => denied,
-        _ => told,
+        _ => descriptors::shortage().unwrap_or(reported),
     }
 }
 
-/// Checks, without opening it, that a character device exists and may be read and written.
+/// Checks that a character device exists and may be read and written. Does not open the device.
 ///
 /// The kernel applies the device rules of a container (cgroup) to this check as well
 /// (`inode_permission`, fs/namei.c).
 pub fn check_access(path: &Path) -> Result<(), Errno> {
     let mode = stat(path)?.st_mode;
     if FileType::from_raw_mode(mode) != FileType::CharacterDevice {
-        // A container can have a directory in place of the device. libibverbs refuses both.
+        // A container can have a file or a directory in place of the device, which libibverbs
+        // refuses.
         return Err(Errno::NO_SUCH_ADDRESS);
     }
     Ok(access(path, Access::READ_OK | Access::WRITE_OK)?)
 }
 
-/// Returns a number that identifies a device until it is removed; `None` if it does not exist.
+/// Returns a number that identifies a device until the device is removed; `None` without the
+/// device.
 ///
 /// A device that is removed and added again under its old name gets another number: the inode of
 /// its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit kernel).
@@ -48,7 +54,8 @@ fn identity_below(class: &Path, name: &str) -> Option<u64> {
     fs::metadata(class.join(name)).ok().map(|there| there.ino())
 }
 
-/// Returns the name of the verbs device file (`uverbs0`); `None` without the device.
+/// Returns the name of the verbs device file (`uverbs0`) of a device; `None` if the device has no
+/// verbs device.
 pub(super) fn verbs_file(device: &str) -> Option<String> {
     verbs_file_below(Path::new("/sys/class/infiniband_verbs"), device)
 }

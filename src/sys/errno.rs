@@ -1,10 +1,10 @@
-//! Names the error codes of the kernel and of C libraries.
+//! Names the error codes (errno) of the kernel and of C libraries.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// An errno value, compared and printed by its symbolic name.
+/// Errno value. [`fmt::Display`] prints its symbolic name and its text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Errno(i32);
 
@@ -79,36 +79,39 @@ codes! {
 }
 
 impl Errno {
-    /// Makes a value from a code of either sign: positive from verbs calls, negative from netlink.
+    /// Returns the errno of a code of either sign: positive from verbs calls, negative from
+    /// netlink.
     pub fn from_code(code: i32) -> Self {
         Self(code.saturating_abs())
     }
 
-    /// Returns the positive number, for example for an exit code.
+    /// Returns the number of the code, which is positive, for example for an exit code.
     pub fn code(self) -> i32 {
         self.0
     }
 
+    /// Returns the `errno` variable of this thread.
     pub(in crate::sys) fn last() -> Self {
         Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
     }
 
-    /// Turns the result of a call into an error: 0, a positive code, or -1 and errno.
-    pub(in crate::sys) fn check(answer: i32) -> Result<(), Self> {
-        match answer {
+    /// Converts the return value of a C call: 0 is success, with -1 the code is in `errno`, and
+    /// any other value is the code itself.
+    pub(in crate::sys) fn check(returned: i32) -> Result<(), Self> {
+        match returned {
             0 => Ok(()),
             -1 => Err(Self::last()),
             code => Err(Self::from_code(code)),
         }
     }
 
-    /// Returns the symbolic name: `ETIMEDOUT`, or `errno 200` if the code has no name here.
+    /// Returns the symbolic name: `ETIMEDOUT`, or `errno 200` for a code without a constant.
     pub fn name(self) -> Cow<'static, str> {
         let known = Self::NAMES.iter().find(|(code, _)| *code == self.0);
         known.map_or_else(|| format!("errno {}", self.0).into(), |(_, name)| (*name).into())
     }
 
-    /// Returns the code of a name in either form of [`Errno::name`]; `None` for other text.
+    /// Returns the errno of a name in either form of [`Errno::name`]; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         if let Some(number) = name.strip_prefix("errno ") {
             return number.parse().ok().map(Self);
@@ -116,7 +119,7 @@ impl Errno {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| Self(*code))
     }
 
-    /// Returns the C library's text with a small first letter: `connection timed out`.
+    /// Returns the text of the C library with a lower-case first letter: `connection timed out`.
     pub fn text(self) -> String {
         let full = io::Error::from_raw_os_error(self.0).to_string();
         let text = full.split(" (os error").next().unwrap_or_default();
@@ -126,8 +129,8 @@ impl Errno {
             .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
     }
 
-    /// Returns the code whose text in the C library is `text`, in upper or lower case; `None` if
-    /// no code that has a name here has this text.
+    /// Returns the errno whose text in the C library is `text`, in upper or lower case; `None` if
+    /// no code with a constant has this text.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut known = Self::NAMES.iter().map(|(code, _)| Self(*code));
         known.find(|errno| errno.text().eq_ignore_ascii_case(text))
@@ -169,7 +172,7 @@ fn a_code_without_a_name_keeps_its_number() {
 }
 
 #[test]
-fn a_name_leads_back_to_its_code() {
+fn a_name_or_a_text_is_converted_back_to_its_code() {
     for errno in [Errno::ACCESS, Errno::from_code(4000)] {
         assert_eq!(Errno::from_name(&errno.name()), Some(errno));
     }

@@ -1,4 +1,4 @@
-//! Waits for several descriptors at once, up to a deadline.
+//! Waits for several descriptors at once, up to a deadline, and recognizes calls to repeat.
 
 use std::io;
 use std::time::Duration;
@@ -21,5 +21,24 @@ pub fn wait(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> io::Result<()> {
     match rustix::event::poll(fds, timespec.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+/// True if a read or write failed only because a signal interrupted it, its timeout ended, or it
+/// has no data or room yet. The caller repeats the call.
+pub fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+#[test]
+fn a_failed_connection_is_no_wait() {
+    for (errno, expected) in [
+        (Errno::AGAIN, true),
+        (Errno::INTR, true),
+        (Errno::TIMEDOUT, false),
+        (Errno::CONNRESET, false),
+        (Errno::PIPE, false),
+    ] {
+        assert_eq!(is_wait(&io::Error::from(errno)), expected, "{errno:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Waits for a file descriptor until a deadline, for `verbs` and `cm`.
+//! Waits for a file descriptor until a deadline, for `verbs`, `cm` and `source`.
 
 use std::os::fd::BorrowedFd;
 
@@ -9,7 +9,7 @@ use super::errno::Errno;
 use crate::clock::Deadline;
 
 /// Waits until `fd` is readable or broken. Returns false if the deadline passes first.
-pub(super) fn until(fd: BorrowedFd<'_>, deadline: Deadline) -> Result<bool, Errno> {
+pub fn until(fd: BorrowedFd<'_>, deadline: Deadline) -> Result<bool, Errno> {
     loop {
         let left = Timespec::try_from(deadline.remaining()).or(Err(Errno::OVERFLOW))?;
         match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {

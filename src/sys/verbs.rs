@@ -1,11 +1,10 @@
-//! Calls verbs of libibverbs, which is opened when it is first needed.
+//! Calls functions of libibverbs. The first call opens the library.
 //!
-//! Two modules use it. The inventory (`source`) reads devices, ports and tables; the ping engine
-//! (`ping`) owns one buffer per queue pair. This is no general verbs interface. A queue pair
-//! sends from and receives into its own buffer only, so no safe call can make the device access
-//! other memory.
+//! `source` reads devices, ports and tables; `ping` exchanges messages over queue pairs. This is
+//! no general verbs interface: each queue pair owns one buffer, sends from it and receives into
+//! it. No safe call can make the device access other memory.
 //!
-//! Call this module in a child process: libibverbs writes to stderr, and a call can hang.
+//! Use this module only in a child process: libibverbs writes to stderr, and a call can hang.
 
 mod address;
 mod attr;

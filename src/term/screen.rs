@@ -9,9 +9,11 @@ use std::panic;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
+
+use crate::sys::poll;
 
 /// Switches to the empty alternate screen, hides the cursor, turns on bracketed paste.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?25l\x1b[?2004h";
@@ -166,23 +168,17 @@ pub fn restore_on_panic(notify: impl Fn() + Send + Sync + 'static) {
 /// Waits until the terminal of the keyboard is closed. Returns at once without a keyboard.
 pub fn await_hangup() {
     let Ok(keys) = Keyboard::open() else { return };
-    loop {
-        // Poll reports a hangup even without requested events.
-        let mut polled = [PollFd::new(&keys, PollFlags::empty())];
-        match poll(&mut polled, None) {
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-            Ok(_) if !polled[0].revents().is_empty() => return,
-            Ok(_) => {}
-        }
-    }
+    // Poll reports a hangup even without requested events.
+    let mut polled = [PollFd::new(&keys, PollFlags::empty())];
+    while poll::wait(&mut polled, None).is_ok() && polled[0].revents().is_empty() {}
 }
 
 /// True if the terminal accepts output within 200 ms. False for a terminal that Ctrl-S stopped.
 fn takes_output() -> bool {
     let stdout = rustix::stdio::stdout();
-    let timeout = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-    poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&timeout)) == Ok(1)
+    let mut polled = [PollFd::new(&stdout, PollFlags::OUT)];
+    let waited = poll::wait(&mut polled, Some(Duration::from_millis(200)));
+    waited.is_ok() && !polled[0].revents().is_empty()
 }
 
 /// Writes to stdout without the lock of `std`, because a thread that waits for the terminal may
@@ -196,7 +192,7 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
             // Another process that shares the terminal made it non-blocking.
             Err(rustix::io::Errno::AGAIN) => {
                 let stdout = rustix::stdio::stdout();
-                let _ = poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], None);
+                let _ = poll::wait(&mut [PollFd::new(&stdout, PollFlags::OUT)], None);
             }
             Err(error) => return Err(error.into()),
         }

@@ -26,9 +26,16 @@ pub(super) struct LeafSwitchesBuilder<'a> {
 
 impl<'a> LeafSwitchesBuilder<'a> {
     pub(super) fn new(expand: ExpandHosts<'a>) -> Self {
-        let (index_of_leaf, names, hosts, pods) = Default::default();
-        let (pod_count, hosts_read, below_read) = Default::default();
-        Self { expand, index_of_leaf, names, hosts, pods, pod_count, hosts_read, below_read }
+        Self {
+            expand,
+            index_of_leaf: BTreeMap::new(),
+            names: Vec::new(),
+            hosts: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            pod_count: 0,
+            hosts_read: 0,
+            below_read: 0,
+        }
     }
 
     pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> ParseResult<()> {

@@ -124,7 +124,7 @@ pub(super) fn in_view(
     let (table, snapshot) = (state.table()?, state.snapshot()?);
     let headings = table.headings(Some(snapshot));
     let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
-    let lines = table.lines(snapshot, table.top(), count, &ids, state.moment());
+    let lines = table.lines(snapshot, table.state().top, count, &ids, state.moment());
     let fit = |has_ages| Columns::fit(&headings, &lines, table.graph_title(), (room, has_ages));
     let columns = fit(false);
     // Ages are shown only if the graph has no room, because the graph column shows them, too.

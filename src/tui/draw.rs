@@ -16,7 +16,6 @@ use super::help;
 use super::layout::{Layout, MIN};
 use super::mode::{Help, Mode, Page, Prompt, PromptKind};
 use super::state::State;
-use super::table_view::TableView;
 use super::theme::Token;
 use super::view::View;
 use canvas::Canvas;
@@ -45,7 +44,7 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
 /// Returns the number of rows of the visible table; `None` without a table or rows.
 fn rows(state: &State) -> Option<usize> {
     let is_shown = matches!(state.mode, Mode::Browse | Mode::Ask(_)) && state.snapshot().is_some();
-    state.table().filter(|_| is_shown).map(TableView::len).filter(|rows| *rows > 0)
+    state.table().filter(|_| is_shown).map(|table| table.state().len()).filter(|rows| *rows > 0)
 }
 
 fn body(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) {

@@ -147,7 +147,7 @@ fn no_key_means_two_things_at_once() {
 }
 
 #[test]
-fn every_key_is_told_in_the_help() {
+fn every_key_has_help() {
     for key in KEYS {
         assert!(!key.help.is_empty() && !key.presses.is_empty(), "{:?}", key.action);
         assert!(key.help.starts_with(char::is_uppercase), "{}", key.help);

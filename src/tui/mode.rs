@@ -3,7 +3,7 @@
 //! `update` switches between them; `draw` shows them.
 
 use super::event::Effect;
-use super::table_view::SavedSelection;
+use super::table_state::Selection;
 use super::view::HostFilter;
 use super::{rows::RowKey, view::View};
 use crate::query::FilterError;
@@ -36,7 +36,7 @@ pub(super) struct Prompt {
     pub(super) chosen: usize,
     /// Text and selection before editing.
     pub(super) before: String,
-    pub(super) choice: SavedSelection,
+    pub(super) selection: Selection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(super) struct SavedFilters {
     pub(super) view: View,
     pub(super) filter: String,
     pub(super) only_problems: bool,
-    pub(super) choice: SavedSelection,
+    pub(super) selection: Selection,
 }
 
 /// Page that is open; pages are stacked.
@@ -100,8 +100,8 @@ pub(super) enum Page {
 impl Prompt {
     pub(super) fn new(kind: PromptKind, text: &str) -> Self {
         let (text, before) = (text.to_owned(), text.to_owned());
-        let (cursor, choice) = (text.chars().count(), SavedSelection::default());
-        Self { kind, cursor, text, error: None, chosen: 0, before, choice }
+        let (cursor, selection) = (text.chars().count(), Selection::default());
+        Self { kind, cursor, text, error: None, chosen: 0, before, selection }
     }
 
     fn byte_offset(&self, letter: usize) -> usize {

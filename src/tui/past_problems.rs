@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_device_that_is_back_is_told() {
+    fn a_removed_device_that_returned_is_a_past_problem() {
         let mut troubles = PastProblems::default();
         let mut gone = sample(2, Some("active"));
         gone.reports[0].devices[0] = gone.reports[0].devices[0].removed(2 * SECOND);

@@ -141,7 +141,7 @@ impl State {
 
     /// Returns the key of the selected row as text, for tests.
     pub fn chosen(&self) -> Option<String> {
-        let (key, _) = self.table()?.chosen(self.snapshot()?, self.moment())?;
-        Some(key.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        let row = self.table()?.selected_row(self.snapshot()?, self.moment())?;
+        Some(row.key.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
     }
 }

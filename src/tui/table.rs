@@ -6,9 +6,10 @@
 use std::time::Instant;
 
 use super::detail::DetailPart;
-use super::rows::{Listed, RowContext, RowKey, RowPosition, RowText, Target};
+use super::rows::{Listed, RowContext, RowKey, RowPosition};
 use super::snapshot::Snapshot;
-use super::table_view::{Heading, SavedSelection, TableView, VisibleRow};
+use super::table_state::{Selection, TableState};
+use super::table_view::{Heading, SelectedRow, TableView, VisibleRow};
 use super::view::{HostFilter, View};
 use crate::model::Subject;
 use crate::query::{
@@ -19,49 +20,27 @@ use crate::query::{
 pub(super) struct Table<L: Listed> {
     filter: Option<(String, Filter<L>)>,
     order: Option<Order<L>>,
-    only_problems: bool,
     /// Selected columns; `None` for the default ones.
     columns: Option<Vec<&'static Column<L>>>,
-    /// Filtered rows in their order.
-    places: Vec<RowPosition>,
-    /// Number of rows before filtering.
-    total: usize,
-    chosen: Option<RowKey>,
-    /// Index of the selected row in `places`.
-    at: usize,
-    /// True if the first row stays selected: after the start and after a move to the top.
-    is_at_top: bool,
-    /// Index of the first visible row.
-    top: usize,
+    state: TableState,
 }
 
 impl<L: Listed> Default for Table<L> {
     fn default() -> Self {
-        Self {
-            filter: None,
-            order: None,
-            only_problems: false,
-            columns: None,
-            places: Vec::new(),
-            total: 0,
-            chosen: None,
-            at: 0,
-            is_at_top: true,
-            top: 0,
-        }
+        Self { filter: None, order: None, columns: None, state: TableState::default() }
     }
 }
 
 impl<L: Listed> Table<L> {
     fn key(&self, snapshot: &Snapshot, row: usize, at: Instant) -> Option<RowKey> {
-        let place = *self.places.get(row)?;
+        let place = *self.state.places.get(row)?;
         Some(L::key(&L::row(RowContext { snapshot, place, at })?))
     }
 
     fn wants(&self, context: RowContext<'_>) -> bool {
         L::row(context).is_some_and(|row| {
             let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(&row));
-            is_kept && (!self.only_problems || L::is_problem(context, &row))
+            is_kept && (!self.state.only_problems || L::is_problem(context, &row))
         })
     }
 
@@ -77,15 +56,6 @@ impl<L: Listed> Table<L> {
         usual.retain(|column| is_live(column));
         usual
     }
-
-    fn chosen_row<'snapshot>(
-        &self,
-        snapshot: &'snapshot Snapshot,
-        at: Instant,
-    ) -> Option<(RowContext<'snapshot>, L::Row<'snapshot>)> {
-        let context = RowContext { snapshot, place: *self.places.get(self.at)?, at };
-        Some((context, L::row(context)?))
-    }
 }
 
 impl<L: Listed> TableView for Table<L> {
@@ -93,67 +63,45 @@ impl<L: Listed> TableView for Table<L> {
         L::VIEW
     }
 
+    fn state(&self) -> &TableState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut TableState {
+        &mut self.state
+    }
+
     fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &HostFilter, at: Instant) {
         let Some(snapshot) = snapshot else {
-            (self.places, self.total) = (Vec::new(), 0);
+            (self.state.places, self.state.total) = (Vec::new(), 0);
             return;
         };
-        self.places = L::places(snapshot, narrow);
-        self.total = self.places.len();
-        let mut places = std::mem::take(&mut self.places);
-        if self.filter.is_some() || self.only_problems {
+        let mut places = L::places(snapshot, narrow);
+        self.state.total = places.len();
+        if self.filter.is_some() || self.state.only_problems {
             places.retain(|&place| self.wants(RowContext { snapshot, place, at }));
         }
         if let Some(order) = &self.order {
             order.sort_by_row(&mut places, |&place| L::row(RowContext { snapshot, place, at }));
         }
-        self.places = places;
-        let is_chosen = |table: &Self, row: usize| table.key(snapshot, row, at) == table.chosen;
-        if self.is_at_top {
-            (self.at, self.chosen) = (0, None);
-        }
-        if self.chosen.is_some() && !is_chosen(self, self.at) {
-            let found = (0..self.places.len()).find(|row| is_chosen(self, *row));
-            // If the row is gone, the row that moved to its index is selected.
-            self.at = found.unwrap_or(self.at);
-        }
-        self.at = self.at.min(self.places.len().saturating_sub(1));
-        self.chosen = self.key(snapshot, self.at, at).or_else(|| self.chosen.take());
-    }
-
-    fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    fn total(&self) -> usize {
-        self.total
-    }
-
-    fn at(&self) -> Option<usize> {
-        (!self.places.is_empty()).then_some(self.at)
-    }
-
-    fn top(&self) -> usize {
-        self.top
+        let count = places.len();
+        self.state.places = places;
+        let Selection { key, is_at_top } = std::mem::take(&mut self.state.selection);
+        let key = key.filter(|_| !is_at_top);
+        let row = if is_at_top { 0 } else { self.state.at };
+        let is_key = |row: &usize| key.is_some() && self.key(snapshot, *row, at) == key;
+        // If the row is gone, the row that moved to its index is selected.
+        let row = std::iter::once(row).chain(0..count).find(is_key).unwrap_or(row);
+        let row = row.min(count.saturating_sub(1));
+        let key = self.key(snapshot, row, at).or(key);
+        self.state.at = row;
+        self.state.selection = Selection { key, is_at_top };
     }
 
     fn choose(&mut self, snapshot: &Snapshot, row: usize, at: Instant) {
-        self.at = row.min(self.places.len().saturating_sub(1));
-        self.is_at_top = false;
-        self.chosen = self.key(snapshot, self.at, at);
-    }
-
-    fn go_to_top(&mut self, snapshot: &Snapshot, at: Instant) {
-        self.choose(snapshot, 0, at);
-        self.is_at_top = true;
-    }
-
-    fn choice(&self) -> SavedSelection {
-        SavedSelection { key: self.chosen.clone(), is_at_top: self.is_at_top }
-    }
-
-    fn restore(&mut self, choice: SavedSelection) {
-        (self.chosen, self.is_at_top) = (choice.key, choice.is_at_top);
+        self.state.at = row.min(self.state.places.len().saturating_sub(1));
+        let key = self.key(snapshot, self.state.at, at);
+        self.state.selection = Selection { key, is_at_top: false };
     }
 
     fn choose_subject(&mut self, snapshot: &Snapshot, subject: &Subject, at: Instant) {
@@ -161,7 +109,7 @@ impl<L: Listed> TableView for Table<L> {
             let row = L::row(RowContext { snapshot, place, at });
             row.is_some_and(|row| L::is_about(&row, subject))
         };
-        if let Some(row) = self.places.iter().position(is_meant) {
+        if let Some(row) = self.state.places.iter().position(is_meant) {
             self.choose(snapshot, row, at);
         }
     }
@@ -173,18 +121,11 @@ impl<L: Listed> TableView for Table<L> {
         at: Instant,
     ) -> bool {
         let is_it = |row: &usize| self.key(snapshot, *row, at).is_some_and(|key| is_wanted(&key));
-        let found = (0..self.places.len()).find(is_it);
+        let found = (0..self.state.places.len()).find(is_it);
         if let Some(row) = found {
             self.choose(snapshot, row, at);
         }
         found.is_some()
-    }
-
-    fn scroll(&mut self, lines: usize) {
-        let lines = lines.max(1);
-        let last_top = self.places.len().saturating_sub(lines);
-        let lowest = (self.at + 1).saturating_sub(lines);
-        self.top = self.top.clamp(lowest, self.at.max(lowest)).min(last_top.max(lowest));
     }
 
     fn set_filter(&mut self, text: &str) -> Result<(), FilterError> {
@@ -200,15 +141,7 @@ impl<L: Listed> TableView for Table<L> {
     }
 
     fn clear(&mut self) {
-        (self.filter, self.only_problems) = (None, false);
-    }
-
-    fn set_only_problems(&mut self, only: bool) {
-        self.only_problems = only;
-    }
-
-    fn only_problems(&self) -> bool {
-        self.only_problems
+        (self.filter, self.state.only_problems) = (None, false);
     }
 
     fn sort_by(&mut self, id: &str) {
@@ -286,7 +219,7 @@ impl<L: Listed> TableView for Table<L> {
     }
 
     fn has_ages(&self, snapshot: &Snapshot) -> bool {
-        let mut hosts = self.places.iter().map(|place| place.host);
+        let mut hosts = self.state.places.iter().map(|place| place.host);
         L::HAS_AGES && snapshot.has_stale() && hosts.any(|host| snapshot.is_stale(host))
     }
 
@@ -314,26 +247,20 @@ impl<L: Listed> TableView for Table<L> {
                 graph: L::graph(context, &row),
             })
         };
-        self.places.iter().skip(first).take(count).filter_map(line).collect()
+        self.state.places.iter().skip(first).take(count).filter_map(line).collect()
     }
 
-    fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText> {
-        let (context, row) = self.chosen_row(snapshot, at)?;
-        L::said(context, &row)
-    }
-
-    fn target(&self, snapshot: &Snapshot, at: Instant) -> Option<Target> {
-        self.chosen_row(snapshot, at).map(|(_, row)| L::target(&row))
-    }
-
-    fn chosen(&self, snapshot: &Snapshot, at: Instant) -> Option<(RowKey, String)> {
-        self.chosen_row(snapshot, at).map(|(_, row)| (L::key(&row), L::name(&row)))
+    fn selected_row(&self, snapshot: &Snapshot, at: Instant) -> Option<SelectedRow> {
+        let context = RowContext { snapshot, place: *self.state.places.get(self.state.at)?, at };
+        let row = L::row(context)?;
+        let (key, name, target) = (L::key(&row), L::name(&row), L::target(&row));
+        Some(SelectedRow { key, name, target, text: L::said(context, &row) })
     }
 
     fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<DetailPart>> {
         // The row is nearly always the selected one. All rows are searched if rows were added,
         // removed or reordered.
-        let chosen = self.places.get(self.at).copied();
+        let chosen = self.state.places.get(self.state.at).copied();
         let all = std::iter::once_with(|| L::places(snapshot, &HostFilter::All)).flatten();
         chosen.into_iter().chain(all).find_map(|place| {
             let context = RowContext { snapshot, place, at };

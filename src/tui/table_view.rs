@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::detail::DetailPart;
 use super::rows::{Graph, RowKey, RowText, StaleData, Target};
 use super::snapshot::Snapshot;
+use super::table_state::TableState;
 use super::view::{HostFilter, View};
 use crate::model::Subject;
 use crate::query::{Align, ColumnDescription, FilterError, Value, ValueMeaning};
@@ -19,10 +20,15 @@ pub(super) struct VisibleRow<'snapshot> {
     pub(super) graph: Option<Graph<'snapshot>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct SavedSelection {
-    pub(super) key: Option<RowKey>,
-    pub(super) is_at_top: bool,
+/// Selected row of a table.
+pub(super) struct SelectedRow {
+    pub(super) key: RowKey,
+    /// Name in the breadcrumbs.
+    pub(super) name: String,
+    /// Page that Enter opens.
+    pub(super) target: Target,
+    /// Text below the table.
+    pub(super) text: Option<RowText>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,22 +45,13 @@ pub(super) struct Heading {
 
 pub(super) trait TableView {
     fn view(&self) -> View;
+    /// Returns the rows, the selection and the scroll position.
+    fn state(&self) -> &TableState;
+    fn state_mut(&mut self) -> &mut TableState;
     /// Reads the rows of a snapshot, and selects the row with the same key again.
     fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &HostFilter, at: Instant);
-    fn len(&self) -> usize;
-    /// Returns the number of rows before filtering.
-    fn total(&self) -> usize;
-    /// Returns the index of the selected row.
-    fn at(&self) -> Option<usize>;
-    /// Returns the index of the first row in view.
-    fn top(&self) -> usize;
     /// Selects a row by its index; an index beyond the end selects the last row.
     fn choose(&mut self, snapshot: &Snapshot, row: usize, at: Instant);
-    /// Selects the first row, and keeps the selection on the first row after later rebuilds.
-    fn go_to_top(&mut self, snapshot: &Snapshot, at: Instant);
-    fn choice(&self) -> SavedSelection;
-    /// Restores a selection; the next rebuild finds the row.
-    fn restore(&mut self, choice: SavedSelection);
     /// Selects the first row whose key is wanted; returns false if the table has none.
     fn choose_key(
         &mut self,
@@ -64,15 +61,11 @@ pub(super) trait TableView {
     ) -> bool;
     /// Selects the first row about the subject of a finding, if the table has one.
     fn choose_subject(&mut self, snapshot: &Snapshot, subject: &Subject, at: Instant);
-    /// Scrolls so that the selected row is in view; `lines` is the height of the view.
-    fn scroll(&mut self, lines: usize);
     /// Sets the filter expression; an empty text removes it.
     fn set_filter(&mut self, text: &str) -> Result<(), FilterError>;
     fn filter(&self) -> &str;
     /// Removes the filter expression and the restriction to problems.
     fn clear(&mut self);
-    fn set_only_problems(&mut self, only: bool);
-    fn only_problems(&self) -> bool;
     /// Sorts by a column; reverses the order if the table is sorted by it already.
     fn sort_by(&mut self, id: &str);
     fn turn_order(&mut self);
@@ -94,11 +87,7 @@ pub(super) trait TableView {
         ids: &[&'static str],
         at: Instant,
     ) -> Vec<VisibleRow<'snapshot>>;
-    fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText>;
-    /// Returns the page that Enter opens from the selected row.
-    fn target(&self, snapshot: &Snapshot, at: Instant) -> Option<Target>;
-    /// Returns the key and the name of the selected row.
-    fn chosen(&self, snapshot: &Snapshot, at: Instant) -> Option<(RowKey, String)>;
+    fn selected_row(&self, snapshot: &Snapshot, at: Instant) -> Option<SelectedRow>;
     /// Returns the content of the detail pane of a row; `None` if the row is gone.
     fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<DetailPart>>;
 }

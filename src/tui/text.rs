@@ -31,7 +31,7 @@ impl State {
     /// Returns the filters of the visible table.
     pub(super) fn conditions(&self) -> Vec<String> {
         let Some(table) = self.table() else { return Vec::new() };
-        let only = table.only_problems().then(|| "problems only".to_owned());
+        let only = table.state().only_problems.then(|| "problems only".to_owned());
         let filter = Some(table.filter().trim()).filter(|filter| !filter.is_empty());
         only.into_iter().chain(filter.map(|filter| format!("where {filter}"))).collect()
     }
@@ -66,7 +66,7 @@ impl State {
         let (table, snapshot) = (self.table()?, self.snapshot()?);
         let ids: Vec<&'static str> =
             table.headings(Some(snapshot)).iter().map(|one| one.id).collect();
-        let lines = table.lines(snapshot, table.at()?, 1, &ids, self.moment());
+        let lines = table.lines(snapshot, table.state().selected_index()?, 1, &ids, self.moment());
         let line = lines.first()?;
         let cells: Vec<String> =
             line.cells.iter().map(|value| escape(&value.to_string()).into_owned()).collect();
@@ -75,7 +75,7 @@ impl State {
             let age = stale.age.as_ref().map(|age| format!(", {age} old")).unwrap_or_default();
             texts.push(format!("no response: {}{age}", stale.word));
         }
-        let fix = table.said(snapshot, self.moment()).and_then(|said| said.fix);
+        let fix = table.selected_row(snapshot, self.moment()).and_then(|row| row.text?.fix);
         texts.extend(fix.map(|fix| format!("fix: {}", escape(&fix))));
         Some(texts.join("\n"))
     }
@@ -96,7 +96,8 @@ impl State {
         let before = |text: &str| has_ages.then(|| text.to_owned());
         let titles = headings.iter().map(|heading| heading.title.to_owned());
         let titles: Vec<String> = before("AGE").into_iter().chain(titles).collect();
-        let lines = table.lines(snapshot, 0, table.len(), &ids, self.moment());
+        let (count, total) = (table.state().len(), table.state().total);
+        let lines = table.lines(snapshot, 0, count, &ids, self.moment());
         let rows = lines.iter().map(|line| {
             let cells = line.cells.iter().map(|value| escape(&value.to_string()).into_owned());
             before(&mark(line)).into_iter().chain(cells).collect()
@@ -104,8 +105,8 @@ impl State {
         let rows: Vec<Vec<String>> = std::iter::once(titles).chain(rows).collect();
         let sides = before("").map(|_| Align::Left).into_iter();
         let sides: Vec<Align> = sides.chain(headings.iter().map(|one| one.align)).collect();
-        let count = format!("{} of {} rows", table.len(), table.total());
-        Some(format!("{}, {count}\n{}", self.origin_text(), aligned(&rows, &sides)))
+        let table = aligned(&rows, &sides);
+        Some(format!("{}, {count} of {total} rows\n{table}", self.origin_text()))
     }
 }
 

@@ -168,7 +168,7 @@ impl State {
     fn keep_in_view(&mut self) {
         let (lines, view) = (self.layout().table_lines(), self.view());
         if let Some(table) = self.tables.of_mut(view) {
-            table.scroll(lines);
+            table.state_mut().scroll(lines);
         }
     }
 
@@ -185,8 +185,9 @@ impl State {
         let table = view.and_then(|view| self.tables.of_mut(view));
         self.kept.push(table.map(|table| {
             let (view, filter) = (table.view(), table.filter().to_owned());
-            let only_problems = table.only_problems();
-            let kept = SavedFilters { view, filter, only_problems, choice: table.choice() };
+            let only_problems = table.state().only_problems;
+            let selection = table.state().selection.clone();
+            let kept = SavedFilters { view, filter, only_problems, selection };
             table.clear();
             kept
         }));
@@ -203,8 +204,8 @@ impl State {
         if let Some(table) = self.tables.of_mut(kept.view) {
             // The filter expression was valid before.
             let _ = table.set_filter(&kept.filter);
-            table.set_only_problems(kept.only_problems);
-            table.restore(kept.choice);
+            let state = table.state_mut();
+            (state.only_problems, state.selection) = (kept.only_problems, kept.selection);
         }
     }
 

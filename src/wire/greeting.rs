@@ -14,6 +14,9 @@ const NOISE_LIMIT: usize = 64 * 1024;
 /// Limit of the output that an error message quotes, in bytes.
 const QUOTE_LIMIT: usize = 200;
 
+/// Limit of the version in a greeting, in bytes.
+const VERSION_LIMIT: usize = 64;
+
 /// First line of the agent: `RDMACTL/PROTOCOL NONCE VERSION`. Login scripts do not know the
 /// nonce.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +157,7 @@ impl<'a> GreetingReader<'a> {
             [] if *word == self.no_agent => return Some(Err(GreetingError::NoAgent)),
             // The shell prints two such lines. Only the second one has all words.
             _ if *word == self.started_word => self.started = Started::parse(rest).or(self.started),
-            [version] => {
+            [version] if is_version(version) => {
                 let protocol = word.strip_prefix("RDMACTL/")?.parse().ok()?;
                 return Some(Ok(Greeting { protocol, version: (*version).to_owned() }));
             }
@@ -163,6 +166,12 @@ impl<'a> GreetingReader<'a> {
         self.said.truncate(begin);
         None
     }
+}
+
+/// True for a short word that messages can hold without quotation marks.
+fn is_version(word: &str) -> bool {
+    word.len() <= VERSION_LIMIT
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-".contains(&byte))
 }
 
 fn quote(said: &[u8]) -> String {
@@ -185,6 +194,15 @@ mod tests {
     fn noise_before_the_greeting_is_skipped() {
         let said = format!("Welcome!\nRDMACTL/1 deadbeef 9.9\n{}", Greeting::line("c0ffee"));
         assert_eq!(greet(&said).unwrap().version, env!("CARGO_PKG_VERSION"));
+    }
+
+    #[test]
+    fn a_text_is_no_version() {
+        let greeting = |version: &str| greet(&format!("RDMACTL/1 c0ffee {version}\n"));
+        assert_eq!(greeting("1.2.3-rc.1+b7").unwrap().version, "1.2.3-rc.1+b7");
+        for version in ["1.0;run:curl|sh", "\u{202e}", &"1".repeat(65)] {
+            assert!(matches!(greeting(version), Err(GreetingError::Ended)), "{version}");
+        }
     }
 
     #[test]

@@ -43,6 +43,10 @@ const fn list<T>(key: &'static str, members: usize) -> List {
 /// processes: a busy host has 10,000 of each.
 const OTHER: List = List { key: "", members: 65_536, member_bytes: 512 };
 
+/// Limit of the members of an object. The largest one has the settings of all interfaces: three
+/// for each of 16,384.
+const OBJECT_MEMBERS: usize = 65_536;
+
 /// Memory of a value outside of lists, and of the allocation of a string, in bytes.
 const VALUE_BYTES: usize = 16;
 
@@ -125,6 +129,9 @@ pub enum OverLimit {
     /// A list is too long.
     #[error("a list \"{1}\" of the {0} has more than {2} entries")]
     Members(&'static str, &'static str, usize),
+    /// An object is too long.
+    #[error("an object of the {0} has more than {1} members")]
+    Object(&'static str, usize),
     /// The text has too many values.
     #[error("the {0} has more than {1} values")]
     Values(&'static str, usize),
@@ -239,12 +246,15 @@ impl JsonLimits {
 }
 
 impl Open<'_> {
-    /// Counts a member and returns the memory that its list allocates for it. A list allocates
-    /// four members with its first one. A longer list doubles its capacity, so that it takes up
-    /// to twice the size of its members.
+    /// Counts a member and returns the memory that its list, if any, allocates for it. A list
+    /// allocates four members with its first one. A longer list doubles its capacity, so that it
+    /// takes up to twice the size of its members.
     fn add(&mut self, what: &'static str, is_object: bool) -> Result<usize, OverLimit> {
-        let Some(list) = self.list else { return Ok(0) };
         self.members += 1;
+        let Some(list) = self.list else {
+            let is_over = self.members > OBJECT_MEMBERS;
+            return if is_over { Err(OverLimit::Object(what, OBJECT_MEMBERS)) } else { Ok(0) };
+        };
         if self.members > list.members {
             let key = if list.key.is_empty() { "(other)" } else { list.key };
             return Err(OverLimit::Members(what, key, list.members));
@@ -314,7 +324,7 @@ mod tests {
         let text = "a list \"(other)\" of the report has more than 65536 entries";
         assert_eq!(over(&list_of("netdev", "null", 65_537)), text);
         assert_eq!(over(&format!("[{}]", list_of("", "1", 65_537))), text);
-        // The members of an object are not counted, and the inner lists of a list are short.
+        // The inner lists of a list are short.
         REPORT.check(list_of("netdevs", "{\"a\":[1,2],\"b\":{}}", 16_384).as_bytes()).unwrap();
     }
 
@@ -330,6 +340,12 @@ mod tests {
         );
         REPORT.check("[".repeat(32).as_bytes()).unwrap();
         assert_eq!(over(r#"{"net\u0064evs":[]}"#), "the report has a key with an escape sequence");
+        let object = |count| format!("{{{}}}", vec!["\"a\":\"\""; count].join(","));
+        assert_eq!(
+            over(&object(OBJECT_MEMBERS + 1)),
+            "an object of the report has more than 65536 members"
+        );
+        REPORT.check(object(OBJECT_MEMBERS).as_bytes()).unwrap();
         let lists = vec!["[1,2,3,4,5,6,7]"; 60_000].join(",");
         let lists = format!("[{}]", vec![format!("[{lists}]"); 10].join(","));
         assert_eq!(over(&lists), "the report has more than 4000000 values");

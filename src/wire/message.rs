@@ -25,6 +25,12 @@ pub const PROTOCOL: u32 = 8;
 /// Time that an agent keeps a worker without a message from the operator.
 pub const WORKER_LEASE: Duration = Duration::from_secs(3);
 
+/// Time that an agent runs without a message from the operator.
+pub const AGENT_LEASE: Duration = Duration::from_secs(60);
+
+/// Exit status of an agent whose lease expired: `EX_TEMPFAIL` of `sysexits.h`.
+pub const EXPIRED_STATUS: i32 = 75;
+
 /// Message from the operator to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -110,7 +110,7 @@ fn equal_numbers_on_many_hosts_join_nothing() {
 }
 
 #[test]
-fn a_fault_of_the_end_that_is_not_shown_is_told() {
+fn a_row_shows_the_fault_of_the_hidden_end() {
     let mut client = nfs(&[NFS_RDMA]);
     client.rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
     let mut server = Machine { next_qpn: 3, ..Machine::default() };

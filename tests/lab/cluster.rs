@@ -2,7 +2,7 @@
 #![allow(
     unreachable_pub,
     dead_code,
-    reason = "a module of two test binaries, each of which uses a part"
+    reason = "a module of several test binaries, each of which uses a part"
 )]
 
 use std::env;
@@ -16,7 +16,10 @@ use rdmactl::{clock, render};
 use serde_json::Value;
 
 /// What uploads and logins may take on an emulated node.
-const TIMEOUT: &str = "60s";
+pub const TIMEOUT: &str = "60s";
+
+/// Longest time of a command, for timeout(1): a command that takes longer hangs.
+const LIMIT: &str = "600s";
 
 /// A lab of this process: it goes down when the process ends, however it ends.
 pub struct Cluster {
@@ -24,11 +27,31 @@ pub struct Cluster {
     ssh_config: PathBuf,
 }
 
+/// Exit status of timeout(1) for a command that did not end in time.
+const TIMED_OUT: i32 = 124;
+
 /// What a command answered.
 pub struct Answer {
     pub code: i32,
     pub json: Value,
     pub stderr: String,
+}
+
+impl Answer {
+    /// Waits for the end of a command, and reads its JSON. The test fails if timeout(1) ended the
+    /// command.
+    pub fn of(arguments: &[&str], run: Child) -> Self {
+        let output = run.wait_with_output().expect("rdmactl ends");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let code = output.status.code().filter(|code| *code != TIMED_OUT);
+        let code = code.unwrap_or_else(|| {
+            panic!("{arguments:?}: {} (time limit: {LIMIT})\n{stderr}", output.status)
+        });
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let json = serde_json::from_str(&stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{stdout}\n{stderr}"));
+        Self { code, json, stderr }
+    }
 }
 
 /// The lab with nodes of three Debian releases, clean: one test has it at a time.
@@ -129,26 +152,33 @@ impl Cluster {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Runs rdmactl and reads its JSON.
+    /// Runs rdmactl and reads its JSON. The test fails if rdmactl hangs.
     pub fn rdmactl(&self, arguments: &[&str]) -> Answer {
-        let output = self.command(arguments).output().expect("rdmactl runs");
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        let json = serde_json::from_str(&stdout)
-            .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{stdout}\n{stderr}"));
-        Answer { code: output.status.code().expect("an exit code"), json, stderr }
+        Answer::of(arguments, self.start_with_limit(arguments))
     }
 
     /// Starts rdmactl, whose JSON comes at its end.
     pub fn start(&self, arguments: &[&str]) -> Child {
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("rdmactl runs")
+        self.spawn(Command::new(binary()), arguments)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+    /// Starts rdmactl under timeout(1). Both are in a process group of their own, whose number is
+    /// the process id of the child.
+    pub fn start_with_limit(&self, arguments: &[&str]) -> Child {
+        let mut timeout = Command::new("timeout");
+        timeout.args(["--kill-after=20s", LIMIT]).arg(binary());
+        self.spawn(timeout, arguments)
+    }
+
+    fn spawn(&self, mut command: Command, arguments: &[&str]) -> Child {
         command.args(arguments).args(["--json", "--timeout", TIMEOUT, "-F"]).arg(&self.ssh_config);
-        command
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("rdmactl runs")
+    }
+
+    /// The file of `-F`, by which rdmactl and ssh reach the nodes.
+    pub fn ssh_config(&self) -> &Path {
+        &self.ssh_config
     }
 
     /// Pings every pair of the set.
@@ -214,7 +244,7 @@ impl Matrix {
         self.0.json["pairs"].as_array().expect("pairs")
     }
 
-    fn name(&self, host: &Value) -> &str {
+    pub fn name(&self, host: &Value) -> &str {
         let host = usize::try_from(host.as_u64().expect("an index")).expect("small");
         self.0.json["hosts"][host]["name"].as_str().expect("a name")
     }

@@ -239,7 +239,7 @@ fn in_ascii_names_of_others_are_ascii_too() {
 }
 
 #[test]
-fn a_change_is_told_for_five_minutes() {
+fn a_change_is_listed_for_five_minutes() {
     let mut screen = screen(marks);
     let told = |screen: &mut Screen| {
         screen.keys("5<Esc>/changed<Enter>");

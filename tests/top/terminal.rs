@@ -18,8 +18,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::termios::{Action, tcflow};
 use vt100::{MouseProtocolMode, Parser, Screen};
 
-/// How long anything may take, on a machine that has much else to do.
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long anything may take, on a machine that has much else to do, or on emulated nodes.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The key that ends everything.
 pub(crate) const CTRL_C: &str = "\x03";

@@ -27,7 +27,7 @@ FAULTS = (
           "ip addr del 10.10.$RAIL.$NUMBER/24 dev $DEV 2>/dev/null || true",
           "ip addr replace 10.10.$RAIL.$NUMBER/24 dev $DEV"),
     Fault("loss", "drops VALUE of the packets of the node",
-          "ok with `lost` over 0; the node is the outlier",
+          "ok, and the warning path.lossy names the node; with 100%, rail.down or l2.no_neighbour",
           f"{WIRE} netem $DEV loss loss $VALUE", f"{WIRE} netem $DEV loss",
           value="20%", value_is="percentage"),
     Fault("delay", "delays packets of the node by VALUE",

@@ -1,20 +1,17 @@
 //! Lease of the operator: limits how long worker and agent live without a message from it.
 
+use std::process;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Signal, getpid, kill_process};
 
 use super::worker::SharedChild;
 use super::{SupervisorError, spawn};
 use crate::agent::last_message::LastMessage;
 use crate::clock::Deadline;
-use crate::wire::WORKER_LEASE;
-
-/// Time without a message after which an agent ends, which holds nothing that others need.
-const AGENT_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::wire::{AGENT_LEASE, EXPIRED_STATUS, WORKER_LEASE};
 
 const STDERR_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -32,7 +29,7 @@ struct LeaseState {
 
 impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
-        let state = LeaseState { agent_timeout: AGENT_TIMEOUT, worker: None, has_expired: false };
+        let state = LeaseState { agent_timeout: AGENT_LEASE, worker: None, has_expired: false };
         let lease = Self { operator: LastMessage::just_now(), state: Arc::new(Mutex::new(state)) };
         // The thread ends with the session that holds the lease.
         let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.state));
@@ -42,8 +39,9 @@ impl Lease {
                 drop(state);
                 if let Some(limit) = limit {
                     report_expiry(limit);
-                    // The main thread may hang. The worker dies with this process.
-                    let _ = kill_process(getpid(), Signal::KILL);
+                    // The main thread may hang. The worker dies with this process. SIGKILL
+                    // would look like an end by the OOM killer.
+                    process::exit(EXPIRED_STATUS);
                 }
                 thread::park_timeout(Duration::from_millis(500));
             }
@@ -55,13 +53,13 @@ impl Lease {
     /// waits for the reply. Returns `answer_ms` as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
-        self.state.lock().agent_timeout = AGENT_TIMEOUT.saturating_add(answer);
+        self.state.lock().agent_timeout = AGENT_LEASE.saturating_add(answer);
         answer
     }
 
     /// Sets the worker to kill. With a worker, the operator sends heartbeats.
     pub(super) fn hold(&self, worker: SharedChild) {
-        let (agent_timeout, worker) = (AGENT_TIMEOUT, Some(worker));
+        let (agent_timeout, worker) = (AGENT_LEASE, Some(worker));
         *self.state.lock() = LeaseState { agent_timeout, worker, has_expired: false };
     }
 
@@ -98,7 +96,32 @@ fn report_expiry(limit: Duration) {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    /// Set for the agent that ends in [`expired_agent_has_its_own_exit_status`].
+    const EXPIRES: &str = "RDMACTL_TEST_EXPIRES";
+
+    #[test]
+    fn expired_agent_has_its_own_exit_status() {
+        if std::env::var_os(EXPIRES).is_some() {
+            let lease = Lease::start().unwrap();
+            lease.state.lock().agent_timeout = Duration::ZERO;
+            loop {
+                thread::park();
+            }
+        }
+        let name = "agent::supervisor::lease::tests::expired_agent_has_its_own_exit_status";
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(EXPIRES, "1")
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(EXPIRED_STATUS), "{stderr}");
+        assert!(stderr.contains("no message from the operator for 0 s"), "{stderr}");
+    }
 
     #[test]
     fn an_operator_that_waits_longer_than_the_lease_is_not_gone() {

@@ -6,37 +6,35 @@ use super::results::Results;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::mtu::{self, UsedPort};
 use crate::model::ping::Warning;
-use crate::model::{Finding, HostReport, Part, Port, Protocol, Subject, check};
+use crate::model::{Finding, HostReport, Port, Protocol, Subject, check};
 
-/// Checks that compare values, and the part that holds the values.
-const PARTS: [(&str, Part); 6] = [
-    ("address.duplicate", Part::Gids),
-    ("mac.duplicate", Part::Netdevs),
-    ("guid.duplicate", Part::Details),
-    ("lid.duplicate", Part::Gids),
-    ("host.twice", Part::Gids),
-    ("mtu.differs", Part::Verbs),
+/// Checks that compare values.
+const IDS: [&str; 6] = [
+    "address.duplicate",
+    "mac.duplicate",
+    "guid.duplicate",
+    "lid.duplicate",
+    "host.twice",
+    "mtu.differs",
 ];
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
-    if responding(reports).count() < 2 {
-        for (host, _) in responding(reports) {
-            for (id, _) in PARTS {
+    let is_alone = responding(reports).count() < 2;
+    for (host, _) in responding(reports) {
+        for id in IDS {
+            if is_alone {
                 results.skip(host, id, "a single host has nothing to compare with");
+            } else {
+                results.pass(host, id);
             }
         }
+    }
+    if is_alone {
         return;
     }
     let names: Vec<&str> = reports.iter().map(|report| report.host.as_str()).collect();
     let with_report = |report| Some(report).filter(|report: &&HostReport| report.failure.is_none());
     let inventories: Vec<Option<&HostReport>> = reports.iter().map(with_report).collect();
-    for (host, report) in responding(reports) {
-        for (id, part) in PARTS {
-            if results.has_part(host, report, part, &[id]) {
-                results.pass(host, id);
-            }
-        }
-    }
     let duplicates = Duplicates::of(&names, &inventories);
     for warning in &duplicates.warnings {
         add(warning, results);

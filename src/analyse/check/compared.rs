@@ -7,8 +7,7 @@ use super::responding;
 use super::results::Results;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Device, ExpectedValue, Finding, GidKind, HostReport, Netdev, Part, Port, Protocol, Severity,
-    Subject,
+    Device, ExpectedValue, Finding, GidKind, HostReport, Netdev, Port, Protocol, Severity, Subject,
 };
 
 /// Item that is compared with the items of its group.
@@ -125,6 +124,28 @@ fn compare_systems(reports: &[HostReport], results: &mut Results<'_>) {
         Some(Member { host, group: String::new(), subject: Subject::Host, value, report })
     });
     compare(&LIMIT, limits, results);
+    judge_unread(reports, results);
+}
+
+/// Adds "unknown" to the comparisons of the values that could not be read.
+fn judge_unread(reports: &[HostReport], results: &mut Results<'_>) {
+    // A single host is not compared.
+    if responding(reports).count() < 2 {
+        return;
+    }
+    for (host, report) in responding(reports) {
+        for problem in report.problems.within("system") {
+            let mut words = problem.key.splitn(3, '/').skip(1);
+            let comparison = match (words.next(), words.next()) {
+                (Some("settings"), name) if name.is_none_or(is_of_host) => &SETTING,
+                (Some("cpu_governor"), _) => &GOVERNOR,
+                (Some("dma"), _) => &DMA,
+                (Some("limits"), _) => &LIMIT,
+                _ => continue,
+            };
+            results.unknown(host, comparison.id, &*problem.detail);
+        }
+    }
 }
 
 const FIRMWARE: Comparison = Comparison {
@@ -400,12 +421,17 @@ fn flow_control(host: usize, report: &HostReport) -> Vec<Member<'_>> {
     links.filter_map(member).collect()
 }
 
+/// Returns true for a kernel setting that does not belong to an interface.
+fn is_of_host(name: &str) -> bool {
+    !name.starts_with("net/") || name.contains("/all/")
+}
+
 /// Returns the kernel settings of a host that do not belong to an interface; one setting on all
 /// hosts is a group.
 fn settings(host: usize, report: &HostReport) -> impl Iterator<Item = Member<'_>> {
     let settings = report.system.iter().flat_map(|system| &system.settings);
     let of_host = settings
-        .filter(|(name, _)| !name.starts_with("net/") || name.contains("/all/"))
+        .filter(|(name, _)| is_of_host(name))
         .map(|(name, value)| (name.replace('/', "."), value));
     of_host.map(move |(group, value)| Member {
         host,
@@ -433,9 +459,6 @@ fn judge_versions(reports: &[HostReport], results: &mut Results<'_>) {
     const ID: &str = "roce.version_differs";
     let mut ports = Vec::new();
     for (host, report) in responding(reports) {
-        if !results.has_part(host, report, Part::Gids, &[ID]) {
-            continue;
-        }
         for (device, port) in report.ports() {
             let has = |kind| port.gids.iter().flatten().any(|gid| gid.kind == Some(kind));
             let (has_version_1, has_version_2) = (has(GidKind::RoceV1), has(GidKind::RoceV2));

@@ -2,7 +2,7 @@
 
 use super::results::Results;
 use crate::analyse::findings::of_connection;
-use crate::model::{Connection, ConnectionVerdict, HostReport, Part};
+use crate::model::{Connection, ConnectionVerdict, HostReport};
 
 /// Checks of connections, one for each verdict that needs attention.
 const OF_CONNECTIONS: [&str; 5] = [
@@ -19,9 +19,7 @@ pub(super) fn judge(
     results: &mut Results<'_>,
 ) {
     for (host, (report, connections)) in reports.iter().zip(connections).enumerate() {
-        if report.failure.is_some()
-            || !results.has_part(host, report, Part::Connections, &OF_CONNECTIONS)
-        {
+        if report.failure.is_some() {
             continue;
         }
         if connections.is_empty() {

@@ -5,14 +5,12 @@ use super::results::{Results, problem};
 use crate::analyse::removed_devices::removal;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Device, Finding, HostReport, ObjectCount, Part, PciPath, Port, Protocol, Severity, Subject,
+    Device, Finding, HostReport, ObjectCount, PciPath, Port, Protocol, Severity, Subject,
     VerbsDevice, VerbsState, key,
 };
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     for (host, report) in responding(reports) {
-        let has_gpus = results.has_part(host, report, Part::Gpus, &["gpu.far"]);
-        let has_verbs = results.has_part(host, report, Part::Verbs, &["device.exhausted"]);
         let has_hardware = report.devices.iter().any(|device| !device.is_software());
         for device in &report.devices {
             results.judged(host, "device.gone", removal(report, device));
@@ -22,9 +20,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
             judge_provider(host, report, device, results);
             judge_identity(host, report, device, results);
             judge_numa(host, report, device, results);
-            if has_verbs {
-                judge_limits(host, report, device, results);
-            }
+            judge_limits(host, report, device, results);
             let soft = device.is_software() && has_hardware;
             let what = "a software device on a host with RDMA hardware: the CPU does its work";
             let fix = format!("on {}: rdma link delete {}", plain(report), name(device));
@@ -34,9 +30,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
                 soft.then(|| finding(device, Severity::Info, "device.software", what).fix(fix)),
             );
         }
-        if has_gpus {
-            judge_gpus(host, report, results);
-        }
+        judge_gpus(host, report, results);
     }
 }
 

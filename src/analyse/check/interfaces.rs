@@ -3,7 +3,7 @@
 use super::responding;
 use super::results::Results;
 use crate::analyse::verdict::plain_or;
-use crate::model::{Bond, Finding, HostReport, Netdev, Part, Protocol, Severity, Subject};
+use crate::model::{Bond, Finding, HostReport, Netdev, Protocol, Severity, Subject};
 
 /// Bonding modes for which RDMA drivers bond their ports: active backup, and the modes that
 /// choose a member by hash (`mlx5_handle_changeupper_event` of the driver `mlx5_core`;
@@ -12,9 +12,6 @@ const SUPPORTED_MODES: [&str; 3] = ["802.3ad", "active-backup", "balance-xor"];
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     for (host, report) in responding(reports) {
-        if !results.has_part(host, report, Part::Netdevs, &["bond.member_down", "bond.mode"]) {
-            continue;
-        }
         for netdev in bonds(report) {
             judge_bond(host, report, netdev, results);
         }

@@ -3,7 +3,7 @@
 use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::verdict::plain_or;
-use crate::model::{Finding, HostReport, KernelFault, KernelFaultKind, Part, Severity, Subject};
+use crate::model::{Finding, HostReport, KernelFault, KernelFaultKind, Severity, Subject};
 
 /// Check of each kind of fault, its severity, the observation, and the fix.
 const CHECKS: [(KernelFaultKind, &str, Severity, &str, &str); 7] = [
@@ -62,9 +62,6 @@ const CHECKS: [(KernelFaultKind, &str, Severity, &str, &str); 7] = [
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     let ids = CHECKS.map(|(_, id, ..)| id);
     for (host, report) in responding(reports) {
-        if !results.has_part(host, report, Part::System, &ids) {
-            continue;
-        }
         let faults = report.system.as_ref().and_then(|system| system.kernel_faults.as_ref());
         let Some(faults) = faults else {
             let why = problem(report, "system/kernel_faults").map(|problem| &*problem.detail);

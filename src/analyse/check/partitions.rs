@@ -3,7 +3,7 @@
 use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::verdict::plain_or;
-use crate::model::{Finding, HostReport, Membership, Netdev, Part, Port, Severity, Subject, key};
+use crate::model::{Finding, HostReport, Membership, Netdev, Port, Severity, Subject, key};
 
 /// Smallest MTU of `IPoIB` in datagram mode: 2048 minus the 4 bytes of its header
 /// (Documentation/infiniband/ipoib.rst).
@@ -14,13 +14,8 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     let has_full_member = reports.iter().flat_map(subnet_ports).any(|(_, port)| is_full(port));
     let severity = if has_full_member { Severity::Info } else { Severity::Warn };
     for (host, report) in responding(reports) {
-        let ids = ["port.pkey_limited", "ipoib.pkey_missing"];
-        if results.has_part(host, report, Part::Pkeys, &ids) {
-            judge_keys(host, report, severity, results);
-        }
-        if results.has_part(host, report, Part::Netdevs, &["ipoib.mtu"]) {
-            judge_mtu(host, report, results);
-        }
+        judge_keys(host, report, severity, results);
+        judge_mtu(host, report, results);
     }
 }
 

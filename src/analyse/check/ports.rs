@@ -12,8 +12,7 @@ use crate::analyse::lossless::{self, Losslessness};
 use crate::analyse::mtu::path_mtu;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Counter, CounterGroup, Finding, GidKind, HostReport, Part, Port, PortState, Protocol, Severity,
-    key,
+    Counter, CounterGroup, Finding, GidKind, HostReport, Port, PortState, Protocol, Severity, key,
 };
 
 /// Checks of the state of a port.
@@ -26,29 +25,15 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     let rates = Rates::of(responding(reports).map(|(_, report)| report));
     let down = count_down_ports(reports);
     for (host, report) in responding(reports) {
-        let of_gids = ["gid.none_usable"];
-        let has_gids = results.has_part(host, report, Part::Gids, &of_gids);
-        let has_verbs = results.has_part(host, report, Part::Verbs, &["port.mtu_low"]);
-        let of_counters = ["port.link_lost", "counter.saturated", "port.errors"];
-        let has_counters = results.has_part(host, report, Part::Counters, &of_counters);
-        let has_ethernet = results.has_part(host, report, Part::Ethernet, &["port.lossy"]);
         for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
             for port in &device.ports {
                 let place = PortRef { report, device, port };
                 judge_state(host, place, &down, results);
                 judge_speed(host, place, &rates, results);
-                if has_gids {
-                    judge_gids(host, place, results);
-                }
-                if has_verbs {
-                    judge_mtu(host, place, results);
-                }
-                if has_counters {
-                    judge_counters(host, place, results);
-                }
-                if has_ethernet {
-                    judge_lossless(host, place, results);
-                }
+                judge_gids(host, place, results);
+                judge_mtu(host, place, results);
+                judge_counters(host, place, results);
+                judge_lossless(host, place, results);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Results of checks: one result for each check on each host, and the findings.
 //!
+//! A check whose parts a report does not have gets "skip" or "unknown", whatever its rule adds.
 //! Findings that another finding of the host explains are hidden below it. Equal findings of
 //! several hosts are one finding.
 
@@ -10,14 +11,17 @@ use super::CheckOptions;
 use crate::analyse::findings::worst_first;
 use crate::analyse::folded::Folded;
 use crate::model::{
-    CHECKS, CheckReport, CheckResult, CheckedFinding, ExpectedValue, Finding, HostReport,
-    HostResults, Part, Policy, Problem, Severity, Subject, check, selects_check,
+    CHECKS, Check, CheckReport, CheckResult, CheckedFinding, ExpectedValue, Finding, HostReport,
+    HostResults, Part, Policy, Problem, Severity, Subject, check, key, selects_check,
 };
 
 /// Collector of results.
 pub(super) struct Results<'run> {
     options: &'run CheckOptions,
+    reports: &'run [HostReport],
     hosts: Vec<HostResults>,
+    /// Results of the checks whose parts a report does not have, by host.
+    unread: Vec<BTreeMap<&'static str, CheckResult>>,
     findings: Vec<Vec<Finding>>,
     /// Findings that concern several hosts together, with the indices of the hosts.
     of_several: Vec<(Vec<usize>, Finding)>,
@@ -26,14 +30,20 @@ pub(super) struct Results<'run> {
 }
 
 impl<'run> Results<'run> {
-    pub(super) fn new(reports: &[HostReport], options: &'run CheckOptions) -> Self {
+    pub(super) fn new(reports: &'run [HostReport], options: &'run CheckOptions) -> Self {
         let host = |report: &HostReport| HostResults {
             host: report.host.clone(),
             results: BTreeMap::new(),
         };
-        let findings = reports.iter().map(|_| Vec::new()).collect();
-        let hosts = reports.iter().map(host).collect();
-        Self { options, hosts, findings, of_several: Vec::new(), usual: Vec::new() }
+        Self {
+            options,
+            reports,
+            hosts: reports.iter().map(host).collect(),
+            unread: reports.iter().map(unread_checks).collect(),
+            findings: reports.iter().map(|_| Vec::new()).collect(),
+            of_several: Vec::new(),
+            usual: Vec::new(),
+        }
     }
 
     /// Returns the policy of the site.
@@ -66,7 +76,7 @@ impl<'run> Results<'run> {
     /// Adds a finding of a check on a host; the code of the finding is the id of the check.
     pub(super) fn found(&mut self, host: usize, mut finding: Finding) {
         self.set_severity(&mut finding);
-        if !self.options.selection.admits(finding.code) {
+        if !self.is_wanted(host, finding.code) {
             return;
         }
         let mut result = CheckResult::from(finding.severity);
@@ -130,34 +140,14 @@ impl<'run> Results<'run> {
         }
     }
 
-    /// Returns true if the report has a part. Otherwise adds "skip" or "unknown" for the checks.
-    pub(super) fn has_part(
-        &mut self,
-        host: usize,
-        report: &HostReport,
-        part: Part,
-        ids: &[&'static str],
-    ) -> bool {
-        if !report.parts.has(part) {
-            for id in ids {
-                self.skip(host, id, "this part of the report was not read");
-            }
-            return false;
-        }
-        // A problem of a part of the part concerns one item, not all.
-        match report.problems.iter().find(|problem| problem.key == part.word()) {
-            None => true,
-            Some(problem) => {
-                for id in ids {
-                    self.unknown(host, id, &*problem.detail);
-                }
-                false
-            }
-        }
+    /// Returns true for a selected check whose parts the report of a host has.
+    fn is_wanted(&self, host: usize, id: &str) -> bool {
+        let is_unread = self.unread.get(host).is_some_and(|checks| checks.contains_key(id));
+        self.options.selection.admits(id) && !is_unread
     }
 
     fn add(&mut self, host: usize, id: &'static str, result: CheckResult) {
-        if !self.options.selection.admits(id) {
+        if !self.is_wanted(host, id) {
             return;
         }
         let Some(host) = self.hosts.get_mut(host) else { return };
@@ -170,20 +160,22 @@ impl<'run> Results<'run> {
     /// Hides explained findings, folds equal ones and sorts them.
     pub(super) fn into_report(mut self) -> CheckReport {
         for check in CHECKS.iter().filter(|check| self.options.selection.admits(check.id)) {
-            for host in &mut self.hosts {
+            for (host, unread) in self.hosts.iter_mut().zip(&mut self.unread) {
                 let none = CheckResult::Skip("the host has nothing of this kind");
-                host.results.entry(check.id).or_insert(none);
+                let missing = unread.remove(check.id).unwrap_or(none);
+                host.results.entry(check.id).or_insert(missing);
             }
         }
         let mut folded = Folded::default();
         let mut accepted: BTreeMap<String, Folded> = BTreeMap::new();
         let mut hidden: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
             BTreeMap::new();
-        for (at, (host, findings)) in self.hosts.iter().zip(&self.findings).enumerate() {
+        let of_hosts = self.reports.iter().zip(&self.hosts).zip(&self.findings);
+        for (at, ((report, host), findings)) in of_hosts.enumerate() {
             let shared = self.of_several.iter().filter(|(hosts, _)| hosts.contains(&at));
             let causes: Vec<&Finding> = findings.iter().chain(shared.map(|(_, one)| one)).collect();
             for finding in findings {
-                if let Some(cause) = causes.iter().find(|cause| explains(cause, finding)) {
+                if let Some(cause) = causes.iter().find(|cause| explains(report, cause, finding)) {
                     let key = (cause.code, cause.subject.clone(), host.host.clone());
                     hidden.entry(key).or_default().insert(finding.code);
                     continue;
@@ -227,9 +219,28 @@ impl<'run> Results<'run> {
     }
 }
 
+/// Returns the results of the checks whose parts a report does not have.
+fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
+    // `hosts` has a result for each check of a host that does not respond.
+    if report.failure.is_some() {
+        return BTreeMap::new();
+    }
+    let unread = |part: &Part| {
+        if !report.parts.has(*part) {
+            return Some(CheckResult::Skip("this part of the report was not read"));
+        }
+        // A problem of a part of the part concerns one item, not all.
+        let problem = report.problems.within(part.word()).first()?;
+        (problem.key == part.word()).then(|| CheckResult::Unknown(problem.detail.clone()))
+    };
+    let worst =
+        |check: &'static Check| Some((check.id, check.needs.iter().filter_map(&unread).max()?));
+    CHECKS.iter().filter_map(worst).collect()
+}
+
 /// Returns true if a finding of a host is the consequence of another one: the catalogue names the
 /// consequence, and the cause concerns the same item or the item that contains it.
-fn explains(cause: &Finding, finding: &Finding) -> bool {
+fn explains(report: &HostReport, cause: &Finding, finding: &Finding) -> bool {
     let Some(entry) = check(cause.code) else { return false };
     let is_consequence = entry.hides.iter().any(|id| selects_check(id, finding.code));
     let concerns = match (&cause.subject, &finding.subject) {
@@ -238,6 +249,10 @@ fn explains(cause: &Finding, finding: &Finding) -> bool {
         | (Subject::Device(cause) | Subject::Port(cause, _), Subject::Device(device)) => {
             cause == device
         }
+        // Without a provider, libibverbs reports no values of the device.
+        (Subject::Device(device), Subject::Part(values)) => *values == key::device(device, "verbs"),
+        // A finding does not name its subnet.
+        (Subject::Fabric(_), Subject::Fabric(_)) => report.fabrics.iter().flatten().count() == 1,
         (cause, subject) => cause == subject,
     };
     // An observation that may be intended explains nothing.

@@ -3,7 +3,7 @@
 use super::responding;
 use super::results::Results;
 use crate::analyse::fabric::{findings, has_tables};
-use crate::model::{CHECKS, CheckScope, HostReport, Part};
+use crate::model::{CHECKS, CheckScope, HostReport};
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     let ids: Vec<&'static str> = CHECKS
@@ -12,9 +12,6 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         .map(|check| check.id)
         .collect();
     for (host, report) in responding(reports) {
-        if !results.has_part(host, report, Part::Fabric, &ids) {
-            continue;
-        }
         for fabric in report.fabrics.iter().flatten() {
             let found = findings(fabric, &report.host);
             for id in ids.iter().filter(|id| !found.iter().any(|found| found.code == **id)) {

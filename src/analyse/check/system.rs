@@ -6,30 +6,18 @@ use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    ConnectedNetwork, Device, Finding, HostReport, Limits, Part, Protocol, SOFT_IWARP, Service,
+    CHECKS, ConnectedNetwork, Finding, HostReport, Limits, Part, Protocol, SOFT_IWARP, Service,
     Severity, Subject, Subnet, System, Thresholds,
 };
 
-/// Number of memory maps that `BeeGFS` requires on servers with `TrueScale` or Omni-Path.
-const MEMORY_MAPS: u64 = 1_000_000;
-
-/// Checks that need nothing but [`Part::System`].
-const IDS: [&str; 14] = [
-    "module.missing",
-    "device.idle_function",
-    "limit.locked_memory",
-    "limit.service_locked_memory",
-    "service.ibacm",
-    "service.iwpmd",
-    "network.arp",
-    "network.reverse_path",
-    "setting.numa_balancing",
-    "setting.memory_maps",
-    "setting.governor",
-    "dma.translated",
-    "network.overlaps",
-    "gpu.no_peer_memory",
-];
+/// Drivers of Omni-Path and `TrueScale`.
+const PSM_DRIVERS: [&str; 2] = ["hfi1", "ib_qib"];
+/// Number of memory maps that `BeeGFS` requires on servers with these drivers.
+const MEMORY_MAPS: i64 = 1_000_000;
+/// Number of open files that `BeeGFS` requires on servers with these drivers.
+const OPEN_FILES: u64 = 262_144;
+const NO_PSM_CARD: &str = "the host has no Omni-Path or TrueScale card";
+const NO_SETTING: &str = "the kernel does not have the setting";
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     // A function without an RDMA device may be an Ethernet card by intention, unless another one
@@ -40,12 +28,9 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         .filter_map(|device| device.driver.as_deref())
         .collect();
     for (host, report) in responding(reports) {
-        if !results.has_part(host, report, Part::System, &IDS) {
-            continue;
-        }
         let Some(system) = &report.system else {
-            for id in IDS {
-                results.unknown(host, id, "the settings of the system could not be read");
+            for check in CHECKS.iter().filter(|check| check.needs.contains(&Part::System)) {
+                results.unknown(host, check.id, "the settings of the system could not be read");
             }
             continue;
         };
@@ -60,6 +45,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         one.judge_networks(results);
         one.judge_settings(results);
         one.judge_dma(results);
+        one.judge_peer_memory(results);
     }
 }
 
@@ -83,8 +69,47 @@ impl OneHost<'_> {
         drivers.any(|driver| names.contains(&driver))
     }
 
-    fn has_module(&self, name: &str) -> bool {
-        self.system.modules.iter().flatten().any(|module| module == name)
+    /// Returns true if a module is loaded; `None` if the modules are not known.
+    fn has_module(&self, name: &str) -> Option<bool> {
+        Some(self.system.modules.as_ref()?.iter().any(|module| module == name))
+    }
+
+    /// Returns a kernel setting; `None` if the kernel does not have it.
+    ///
+    /// # Errors
+    /// The setting could not be read, or is no number. The error names the file and the cause.
+    fn setting(&self, name: &str) -> Result<Option<i64>, String> {
+        let Some(text) = self.system.settings.get(name) else {
+            let unread = problem(self.report, &format!("system/settings/{name}"));
+            return unread.map_or(Ok(None), |problem| Err(problem.detail.clone()));
+        };
+        let number = text.parse::<i64>().ok().map(Some);
+        number.ok_or_else(|| format!("/proc/sys/{name} has an unknown format: \"{text}\""))
+    }
+
+    /// Returns a setting of an interface. The kernel uses the larger one of the values for the
+    /// interface and for all interfaces (`IN_DEV_MAXCONF` of `include/linux/inetdevice.h`).
+    ///
+    /// # Errors
+    /// One of the values could not be read.
+    fn netdev_setting(&self, netdev: &str, name: &str) -> Result<Option<i64>, String> {
+        let all = self.setting(&format!("net/ipv4/conf/all/{name}"))?;
+        Ok(all.max(self.setting(&format!("net/ipv4/conf/{netdev}/{name}"))?))
+    }
+
+    /// Judges a kernel setting, if the kernel has it and it could be read.
+    fn judge_setting(
+        &self,
+        id: &'static str,
+        name: &str,
+        judge: impl FnOnce(i64) -> Option<Finding>,
+        results: &mut Results<'_>,
+    ) {
+        match self.setting(name) {
+            Ok(Some(value)) => results.judged(self.host, id, judge(value)),
+            Ok(None) => results.skip(self.host, id, NO_SETTING),
+            Err(why) => results.unknown(self.host, id, why),
+        }
     }
 
     /// Adds "unknown" if a value is missing because of a problem, "skip" if the host does not have
@@ -117,7 +142,7 @@ impl OneHost<'_> {
         ];
         let mut is_complete = true;
         for (severity, module, consequence, is_needed) in needed {
-            if is_needed && !self.has_module(module) {
+            if is_needed && self.has_module(module) == Some(false) {
                 is_complete = false;
                 let what = format!("the module {module} is not loaded: {consequence}");
                 let fix = format!(
@@ -138,8 +163,11 @@ impl OneHost<'_> {
         let Some(functions) = &self.system.idle_functions else {
             return self.missing(&[ID], "system/functions", "the host has no PCI bus", results);
         };
-        if functions.is_empty() {
-            return results.pass(self.host, ID);
+        // The list lacks the functions that could not be read.
+        match problem(self.report, "system/functions") {
+            Some(problem) => results.unknown(self.host, ID, &*problem.detail),
+            None if functions.is_empty() => results.pass(self.host, ID),
+            None => {}
         }
         for function in functions {
             let module = plain_or(&function.rdma_module, "MODULE");
@@ -151,15 +179,18 @@ impl OneHost<'_> {
                     true,
                 ),
                 Some(driver) => {
-                    let (reason, fix) = if self.has_module(module) {
-                        let fix = format!("dmesg | grep {pci}; rdma dev show");
-                        ("although the module is loaded", fix)
-                    } else {
-                        ("because the module is not loaded", format!("modprobe {module}"))
+                    let load = format!("modprobe {module}");
+                    let (reason, fix) = match self.has_module(module) {
+                        Some(true) => {
+                            let fix = format!("dmesg | grep {pci}; rdma dev show");
+                            (", although the module is loaded", fix)
+                        }
+                        Some(false) => (", because the module is not loaded", load),
+                        None => ("", load),
                     };
                     (
                         format!(
-                            "{pci} ({}) uses {driver}, but {module} has made no RDMA device, {reason}",
+                            "{pci} ({}) uses {driver}, but {module} has made no RDMA device{reason}",
                             function.id
                         ),
                         fix,
@@ -184,8 +215,15 @@ impl OneHost<'_> {
                 results.skip(self.host, ID, why);
             }
             (_, None) => self.missing(&[ID], "system/limits", "the host has no limits", results),
-            (_, Some(limits)) => {
+            (may_lock, Some(limits)) => {
                 let low = low_locked_memory(limits, &results.policy().thresholds);
+                // A user with the capability has no limit.
+                if low.is_some()
+                    && may_lock.is_none()
+                    && let Some(problem) = problem(self.report, "system/capabilities")
+                {
+                    return results.unknown(self.host, ID, &*problem.detail);
+                }
                 let found = low.map(|(severity, limit)| {
                     let what = format!("a login may lock {limit} of memory");
                     finding(severity, ID, what)
@@ -202,14 +240,62 @@ impl OneHost<'_> {
     }
 
     fn judge_services(&self, results: &mut Results<'_>) {
-        let ids = ["limit.service_locked_memory", "service.ibacm", "service.iwpmd"];
+        let has_iwarp_card = self.report.devices.iter().any(|device| {
+            device.driver.as_deref() != Some(SOFT_IWARP)
+                && device.ports.iter().any(|port| port.protocol == Some(Protocol::Iwarp))
+        });
+        let has_only_omni_path =
+            self.has_protocol(Protocol::Opa) && !self.has_protocol(Protocol::Ib);
+        let has_psm_card = self.has_driver(&PSM_DRIVERS);
+        let mut ids = vec!["limit.service_locked_memory", "service.ibacm"];
+        for (id, applies, why) in [
+            ("service.iwpmd", has_iwarp_card, "the host has no iWARP card"),
+            ("service.opensm", has_only_omni_path, "Omni-Path is not the only fabric of the host"),
+            ("limit.service_open_files", has_psm_card, NO_PSM_CARD),
+        ] {
+            if applies {
+                ids.push(id);
+            } else {
+                results.skip(self.host, id, why);
+            }
+        }
         let Some(services) = &self.system.services else {
             return self.missing(&ids, "system/services", "the host has no systemd", results);
         };
+        let runs = |unit: &str| services.iter().any(|service| service.unit == unit);
         self.judge_starters(services, results);
-        let of = |unit: &str| services.iter().any(|service| service.unit == unit);
-        let acm: Vec<&str> =
-            ["ibacm.service", "ibacm.socket"].into_iter().filter(|unit| of(unit)).collect();
+        self.judge_acm(services, results);
+        if has_iwarp_card {
+            let found = (!runs("iwpmd.service")).then(|| {
+                let what =
+                    "iwpmd does not run: iWARP connections may use TCP ports of other programs";
+                let fix = format!("on {}: systemctl enable --now iwpmd", self.name());
+                finding(Severity::Warn, "service.iwpmd", what).fix(fix).source("systemd")
+            });
+            results.judged(self.host, "service.iwpmd", found);
+        }
+        if has_only_omni_path {
+            let found = runs("opensm.service").then(|| {
+                let what = "opensm runs, and cannot manage Omni-Path, the only fabric of the host";
+                let fix = format!("on {}: systemctl disable --now opensm", self.name());
+                finding(Severity::Warn, "service.opensm", what).fix(fix).source("systemd")
+            });
+            results.judged(self.host, "service.opensm", found);
+        }
+        if has_psm_card {
+            self.judge_open_files(services, results);
+        }
+    }
+
+    fn judge_acm(&self, services: &[Service], results: &mut Results<'_>) {
+        const ID: &str = "service.ibacm";
+        let runs = |unit: &&str| services.iter().any(|service| service.unit == *unit);
+        let acm: Vec<&str> = ["ibacm.service", "ibacm.socket"].into_iter().filter(runs).collect();
+        if acm.is_empty()
+            && let Some(problem) = problem(self.report, "system/services/ibacm.socket")
+        {
+            return results.unknown(self.host, ID, &*problem.detail);
+        }
         let has_beegfs =
             self.report.consumers.as_ref().is_some_and(|consumers| consumers.beegfs.is_some());
         let found = (!acm.is_empty()).then(|| {
@@ -217,51 +303,85 @@ impl OneHost<'_> {
             let what = format!("{} is active: rdma_resolve_route can wait for it", acm.join(", "));
             let fix =
                 format!("on {}: systemctl disable --now ibacm.service ibacm.socket", self.name());
-            finding(severity, "service.ibacm", what).fix(fix).source("systemd")
+            finding(severity, ID, what).fix(fix).source("systemd")
         });
-        results.judged(self.host, "service.ibacm", found);
-        let is_hardware = |device: &&Device| {
-            device.driver.as_deref() != Some(SOFT_IWARP)
-                && device.ports.iter().any(|port| port.protocol == Some(Protocol::Iwarp))
-        };
-        if !self.report.devices.iter().any(|device| is_hardware(&device)) {
-            return results.skip(self.host, "service.iwpmd", "the host has no iWARP card");
-        }
-        let found = (!of("iwpmd.service")).then(|| {
-            let what = "iwpmd does not run: iWARP connections may use TCP ports of other programs";
-            let fix = format!("on {}: systemctl enable --now iwpmd", self.name());
-            finding(Severity::Warn, "service.iwpmd", what).fix(fix).source("systemd")
-        });
-        results.judged(self.host, "service.iwpmd", found);
+        results.judged(self.host, ID, found);
     }
 
     /// Judges the services whose limits are those of jobs and containers.
     fn judge_starters(&self, services: &[Service], results: &mut Results<'_>) {
         const ID: &str = "limit.service_locked_memory";
-        let mut is_any = false;
-        for service in services {
-            let Some(limits) = &service.limits else { continue };
-            is_any = true;
-            let unit = plain_or(&service.unit, "UNIT");
-            let low = low_locked_memory(limits, &results.policy().thresholds)
-                .filter(|(severity, _)| severity.is_problem());
-            let found = low.map(|(_, limit)| {
-                let what = format!("{unit} may lock {limit} of memory, and its jobs inherit that");
-                let fix = format!(
-                    "on {}: mkdir -p /etc/systemd/system/{unit}.d; printf \
-                     '[Service]\\nLimitMEMLOCK=infinity\\n' > \
-                     /etc/systemd/system/{unit}.d/memlock.conf; systemctl daemon-reload; systemctl \
-                     restart {unit}",
-                    self.name()
-                );
-                let subject = Subject::Part(format!("services/{}", service.unit));
-                Finding::new(Severity::Warn, ID, subject, what).fix(fix).source("/proc/PID/limits")
-            });
-            results.judged(self.host, ID, found);
-        }
-        if !is_any {
+        let starters: Vec<&Service> =
+            services.iter().filter(|service| service.starts_programs()).collect();
+        if starters.is_empty() {
             results.skip(self.host, ID, "no service that starts jobs or containers runs");
         }
+        for service in starters {
+            let thresholds = &results.policy().thresholds;
+            let describe = |limits: &Limits| {
+                let (severity, limit) = low_locked_memory(limits, thresholds)?;
+                severity.is_problem().then_some(())?;
+                let unit = plain_or(&service.unit, "UNIT");
+                let what = format!("{unit} may lock {limit} of memory, and its jobs inherit that");
+                let fix = self.limit_fix(unit, "memlock", "LimitMEMLOCK=infinity");
+                Some((Severity::Warn, what, fix))
+            };
+            self.judge_limits(ID, service, describe, results);
+        }
+    }
+
+    fn judge_open_files(&self, services: &[Service], results: &mut Results<'_>) {
+        const ID: &str = "limit.service_open_files";
+        let servers: Vec<&Service> =
+            services.iter().filter(|service| service.is_beegfs_server()).collect();
+        if servers.is_empty() {
+            results.skip(self.host, ID, "no server of BeeGFS runs");
+        }
+        for service in servers {
+            let describe = |limits: &Limits| {
+                let files = limits.open_files.filter(|files| *files < OPEN_FILES)?;
+                let unit = plain_or(&service.unit, "UNIT");
+                let what = format!(
+                    "{unit} may open {files} files; a server with many clients needs {OPEN_FILES}"
+                );
+                let fix = self.limit_fix(unit, "nofile", &format!("LimitNOFILE={OPEN_FILES}"));
+                Some((Severity::Info, what, fix + "  # clients wait until the server runs again"))
+            };
+            self.judge_limits(ID, service, describe, results);
+        }
+    }
+
+    /// Judges the limits of a service. `describe` returns severity, observation and fix of a
+    /// limit that is too low.
+    fn judge_limits(
+        &self,
+        id: &'static str,
+        service: &Service,
+        describe: impl FnOnce(&Limits) -> Option<(Severity, String, String)>,
+        results: &mut Results<'_>,
+    ) {
+        let unit = &service.unit;
+        let Some(limits) = &service.limits else {
+            let unread = problem(self.report, &format!("system/services/{unit}"));
+            let hidden = || format!("no process of {unit} is visible to rdmactl");
+            let why = unread.map_or_else(hidden, |problem| problem.detail.clone());
+            return results.unknown(self.host, id, why);
+        };
+        let found = describe(limits).map(|(severity, what, fix)| {
+            let subject = Subject::Part(format!("services/{unit}"));
+            Finding::new(severity, id, subject, what).fix(fix).source("/proc/PID/limits")
+        });
+        results.judged(self.host, id, found);
+    }
+
+    /// Returns the fix that sets a limit of a service, in the drop-in `file`.
+    fn limit_fix(&self, unit: &str, file: &str, limit: &str) -> String {
+        format!(
+            "on {}: mkdir -p /etc/systemd/system/{unit}.d; printf '[Service]\\n{limit}\\n' > \
+             /etc/systemd/system/{unit}.d/{file}.conf; systemctl daemon-reload; systemctl restart \
+             {unit}",
+            self.name()
+        )
     }
 
     fn judge_networks(&self, results: &mut Results<'_>) {
@@ -280,46 +400,8 @@ impl OneHost<'_> {
         };
         let sharing: Vec<&str> =
             of_rdma.iter().filter(shares).map(|network| network.netdev.as_str()).collect();
-        let setting = |netdev: &str, name: &str| {
-            let value = |scope: &str| {
-                let value = self.system.settings.get(&format!("net/ipv4/conf/{scope}/{name}"))?;
-                value.parse::<u32>().ok()
-            };
-            value("all").max(value(netdev)).unwrap_or(0)
-        };
-        let bad = |is_bad: &dyn Fn(&str) -> bool| -> Vec<&str> {
-            sharing.iter().copied().filter(|netdev| is_bad(netdev)).collect()
-        };
-        let arp =
-            bad(&|netdev| setting(netdev, "arp_ignore") < 1 || setting(netdev, "arp_announce") < 2);
-        let found = (!arp.is_empty()).then(|| {
-            let what = format!(
-                "{} are in one network, and each one answers ARP requests for the others",
-                arp.join(", ")
-            );
-            let fix = format!(
-                "on {}: sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2  \
-                 # better: a network for each rail",
-                self.name()
-            );
-            finding(Severity::Warn, "network.arp", what)
-                .fix(fix)
-                .source("/proc/sys/net/ipv4/conf/*/arp_ignore")
-        });
-        results.judged(self.host, "network.arp", found);
-        let strict = bad(&|netdev| setting(netdev, "rp_filter") == 1);
-        let found = (!strict.is_empty()).then(|| {
-            let what = format!(
-                "{} are in one network with rp_filter=1: the kernel may drop RoCE v2 packets \
-                 without a trace",
-                strict.join(", ")
-            );
-            let fix = format!("on {}: sysctl -w net.ipv4.conf.all.rp_filter=2", self.name());
-            finding(Severity::Warn, "network.reverse_path", what)
-                .fix(fix)
-                .source("/proc/sys/net/ipv4/conf/*/rp_filter")
-        });
-        results.judged(self.host, "network.reverse_path", found);
+        self.judge_arp(&sharing, results);
+        self.judge_reverse_path(&sharing, results);
         let overlap = of_rdma.iter().find_map(|one| {
             let covers = |other: &&&ConnectedNetwork| {
                 let bits = one.bits.min(other.bits);
@@ -339,41 +421,109 @@ impl OneHost<'_> {
         results.judged(self.host, "network.overlaps", found);
     }
 
+    fn judge_arp(&self, sharing: &[&str], results: &mut Results<'_>) {
+        const ID: &str = "network.arp";
+        let is_bad = |netdev: &str| -> Result<Option<bool>, String> {
+            let ignore = self.netdev_setting(netdev, "arp_ignore");
+            let announce = self.netdev_setting(netdev, "arp_announce");
+            match (ignore, announce) {
+                // One bad value is enough.
+                (Ok(Some(..=0)), _) | (_, Ok(Some(..=1))) => Ok(Some(true)),
+                (ignore, announce) => Ok(ignore?.and(announce?).map(|_| false)),
+            }
+        };
+        let describe = |netdevs: &str| {
+            let what = format!(
+                "{netdevs} are in one network, and each one answers ARP requests for the others"
+            );
+            let fix = format!(
+                "on {}: sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2  \
+                 # better: a network for each rail",
+                self.name()
+            );
+            finding(Severity::Warn, ID, what)
+                .fix(fix)
+                .source("/proc/sys/net/ipv4/conf/*/arp_ignore")
+        };
+        self.judge_sharing(ID, sharing, is_bad, describe, results);
+    }
+
+    fn judge_reverse_path(&self, sharing: &[&str], results: &mut Results<'_>) {
+        const ID: &str = "network.reverse_path";
+        let is_bad = |netdev: &str| -> Result<Option<bool>, String> {
+            Ok(self.netdev_setting(netdev, "rp_filter")?.map(|value| value == 1))
+        };
+        let describe = |netdevs: &str| {
+            let what = format!(
+                "{netdevs} are in one network with rp_filter=1: the kernel may drop RoCE v2 \
+                 packets without a trace"
+            );
+            let fix = format!("on {}: sysctl -w net.ipv4.conf.all.rp_filter=2", self.name());
+            finding(Severity::Warn, ID, what).fix(fix).source("/proc/sys/net/ipv4/conf/*/rp_filter")
+        };
+        self.judge_sharing(ID, sharing, is_bad, describe, results);
+    }
+
+    /// Judges settings of the interfaces that share a network. `is_bad` returns `None` if the
+    /// kernel does not have a setting, and the reason if a setting could not be read.
+    fn judge_sharing(
+        &self,
+        id: &'static str,
+        sharing: &[&str],
+        is_bad: impl Fn(&str) -> Result<Option<bool>, String>,
+        describe: impl FnOnce(&str) -> Finding,
+        results: &mut Results<'_>,
+    ) {
+        if sharing.is_empty() {
+            return results.pass(self.host, id);
+        }
+        let mut bad = Vec::new();
+        for netdev in sharing {
+            match is_bad(netdev) {
+                Ok(Some(true)) => bad.push(*netdev),
+                Ok(Some(false)) => results.pass(self.host, id),
+                Ok(None) => results.skip(self.host, id, NO_SETTING),
+                Err(why) => results.unknown(self.host, id, why),
+            }
+        }
+        if !bad.is_empty() {
+            results.found(self.host, describe(&bad.join(", ")));
+        }
+    }
+
     fn judge_settings(&self, results: &mut Results<'_>) {
+        const BALANCING: &str = "setting.numa_balancing";
+        const MAPS: &str = "setting.memory_maps";
         const GOVERNOR: &str = "setting.governor";
-        let number = |name: &str| self.system.settings.get(name)?.parse::<u64>().ok();
-        let balancing = number("kernel/numa_balancing");
-        if self.system.numa_nodes.is_some_and(|nodes| nodes > 1) && balancing.is_some() {
-            let found = (balancing != Some(0)).then(|| {
+        let balancing = |value: i64| {
+            (value != 0).then(|| {
                 let what = "kernel.numa_balancing moves memory between NUMA nodes: latency varies";
                 let fix = format!("on {}: sysctl -w kernel.numa_balancing=0", self.name());
-                finding(Severity::Info, "setting.numa_balancing", what)
-                    .fix(fix)
-                    .source("/proc/sys/kernel/numa_balancing")
-            });
-            results.judged(self.host, "setting.numa_balancing", found);
-        } else {
-            results.skip(self.host, "setting.numa_balancing", "the host has one NUMA node");
-        }
-        let maps = number("vm/max_map_count");
-        match maps.filter(|_| self.has_driver(&["hfi1", "ib_qib"])) {
+                let found = finding(Severity::Info, BALANCING, what).fix(fix);
+                found.source("/proc/sys/kernel/numa_balancing")
+            })
+        };
+        match self.system.numa_nodes {
             None => {
-                let why = "the host has no Omni-Path or TrueScale card";
-                results.skip(self.host, "setting.memory_maps", why);
+                let why = "the kernel lists no NUMA nodes";
+                self.missing(&[BALANCING], "system/numa_nodes", why, results);
             }
-            Some(maps) => {
-                let found = (maps < MEMORY_MAPS).then(|| {
-                    let what = format!(
-                        "vm.max_map_count is {maps}; a server with many clients needs {MEMORY_MAPS}"
-                    );
-                    let fix =
-                        format!("on {}: sysctl -w vm.max_map_count={MEMORY_MAPS}", self.name());
-                    finding(Severity::Info, "setting.memory_maps", what)
-                        .fix(fix)
-                        .source("/proc/sys/vm/max_map_count")
-                });
-                results.judged(self.host, "setting.memory_maps", found);
-            }
+            Some(0 | 1) => results.skip(self.host, BALANCING, "the host has one NUMA node"),
+            Some(_) => self.judge_setting(BALANCING, "kernel/numa_balancing", balancing, results),
+        }
+        let maps = |maps: i64| {
+            (maps < MEMORY_MAPS).then(|| {
+                let what = format!(
+                    "vm.max_map_count is {maps}; a server with many clients needs {MEMORY_MAPS}"
+                );
+                let fix = format!("on {}: sysctl -w vm.max_map_count={MEMORY_MAPS}", self.name());
+                finding(Severity::Info, MAPS, what).fix(fix).source("/proc/sys/vm/max_map_count")
+            })
+        };
+        if self.has_driver(&PSM_DRIVERS) {
+            self.judge_setting(MAPS, "vm/max_map_count", maps, results);
+        } else {
+            results.skip(self.host, MAPS, NO_PSM_CARD);
         }
         let Some(governor) = &self.system.cpu_governor else {
             let why = "the kernel does not set the frequency of the CPU";
@@ -390,14 +540,19 @@ impl OneHost<'_> {
         results.judged(self.host, GOVERNOR, found);
     }
 
-    /// Judges the paths of GPU memory: translation of DMA addresses, and peer memory.
+    /// Judges the translation of DMA addresses.
     fn judge_dma(&self, results: &mut Results<'_>) {
-        const PEER: &str = "gpu.no_peer_memory";
-        let has_nvidia = self.has_module("nvidia");
-        let mut is_any = false;
+        const ID: &str = "dma.translated";
+        let unread = self.report.problems.within("system/dma");
+        if self.system.dma.is_empty() && unread.is_empty() {
+            return results.skip(self.host, ID, "no IOMMU is in use");
+        }
+        for problem in unread {
+            results.unknown(self.host, ID, &*problem.detail);
+        }
         for (device, kind) in &self.system.dma {
-            is_any = true;
             let found = (kind != "identity").then(|| {
+                let has_nvidia = self.has_module("nvidia") == Some(true);
                 let severity = if has_nvidia { Severity::Warn } else { Severity::Info };
                 let what = format!("the IOMMU translates the DMA addresses of {device} ({kind})");
                 let fix = format!(
@@ -406,28 +561,38 @@ impl OneHost<'_> {
                 );
                 let name = plain_or(device, "DEVICE");
                 let source = format!("/sys/class/infiniband/{name}/device/iommu_group/type");
-                Finding::new(severity, "dma.translated", Subject::Device(device.clone()), what)
+                Finding::new(severity, ID, Subject::Device(device.clone()), what)
                     .fix(fix)
                     .source(source)
             });
-            results.judged(self.host, "dma.translated", found);
+            results.judged(self.host, ID, found);
         }
-        if !is_any {
-            self.missing(&["dma.translated"], "system/dma", "no IOMMU is in use", results);
+    }
+
+    /// Judges the access of RDMA devices to the memory of GPUs.
+    fn judge_peer_memory(&self, results: &mut Results<'_>) {
+        const ID: &str = "gpu.no_peer_memory";
+        match self.has_module("nvidia") {
+            None => {
+                let why = "the kernel lists no modules";
+                return self.missing(&[ID], "system/modules", why, results);
+            }
+            Some(false) => return results.skip(self.host, ID, "the host has no NVIDIA driver"),
+            Some(true) => {}
         }
-        if self.system.modules.is_none() || !has_nvidia {
-            return results.skip(self.host, PEER, "the host has no NVIDIA driver");
-        }
-        let has_path = self.has_module("nvidia_peermem")
-            || self.has_module("nv_peer_mem")
+        let modules = ["nvidia_peermem", "nv_peer_mem"];
+        let has_path = modules.iter().any(|name| self.has_module(name) == Some(true))
             || self.system.nvidia_is_open == Some(true);
+        if !has_path && let Some(problem) = problem(self.report, "system/nvidia") {
+            return results.unknown(self.host, ID, &*problem.detail);
+        }
         let found = (!has_path).then(|| {
             let what = "neither nvidia_peermem nor the open kernel module of NVIDIA is loaded: GPU \
                         data goes through the memory of the host";
             let fix = format!("on {}: modprobe nvidia_peermem", self.name());
-            finding(Severity::Warn, PEER, what).fix(fix).source("/sys/module")
+            finding(Severity::Warn, ID, what).fix(fix).source("/sys/module")
         });
-        results.judged(self.host, PEER, found);
+        results.judged(self.host, ID, found);
     }
 }
 

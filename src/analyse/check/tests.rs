@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::{Baseline, CheckOptions, Selection, run};
 use crate::analyse::connections::connections;
+use crate::analyse::fabric::tests::fabric;
 use crate::model::{
-    Acceptance, CHECKS, CheckReport, CheckScope, ExpectedValue, HostFailure, HostReport, Part,
-    Parts, Policy, Reason, Severity, Via,
+    Acceptance, CHECKS, CheckReport, CheckResult, CheckScope, ExpectedValue, Fabric, FabricPort,
+    ForwardingTable, HostFailure, HostReport, Part, Parts, Policy, Reason, Severity, Via,
+    selects_check,
 };
 
 /// Healthy host with an InfiniBand adapter and a `RoCE` adapter with a bond.
@@ -32,11 +34,11 @@ fn healthy(number: u32) -> Value {
     host
 }
 
-/// Returns the reports of JSON values, with all parts of a host.
+/// Returns the reports of JSON values, with all parts of a host and its subnets.
 fn reports(values: &[Value]) -> Vec<HostReport> {
     let report = |value: &Value| {
         let mut report: HostReport = serde_json::from_value(value.clone()).unwrap();
-        report.parts = Parts::all();
+        report.parts = Part::ALL.into_iter().collect();
         report
     };
     values.iter().map(report).collect()
@@ -263,6 +265,8 @@ fn each_check_of_hosts_fires_on_its_fault() {
         "network.reverse_path",
         "dma.translated",
         "setting.governor",
+        "limit.service_open_files",
+        "service.opensm",
     ]);
     for (expected, place, value) in CHANGES {
         let found = after(with(place, &serde_json::from_str(value).unwrap()));
@@ -307,6 +311,40 @@ fn a_setting_of_all_hosts_is_no_difference() {
         found,
         ["warn dma.translated n1,n2,n3,n4 mlx5_0", "info setting.governor n1,n2,n3,n4 host"]
     );
+}
+
+#[test]
+fn opensm_cannot_manage_omni_path() {
+    let found = |protocol: &str, unit: &str| {
+        let found = after(|hosts| {
+            for host in hosts {
+                host["devices"][0]["ports"][0]["protocol"] = json!(protocol);
+                host["system"]["services"] = json!([{ "unit": unit }]);
+            }
+        });
+        found.join(";")
+    };
+    assert_eq!(found("opa", "opensm.service"), "warn service.opensm n1,n2,n3,n4 host");
+    assert_eq!(found("ib", "opensm.service"), "");
+    assert_eq!(found("opa", "opafm.service"), "");
+}
+
+#[test]
+fn a_server_of_beegfs_with_many_clients_opens_many_files() {
+    let result = |driver: &str, unit: &str, limits: Value| {
+        let mut values = cluster();
+        values[2]["devices"][0]["driver"] = json!(driver);
+        values[2]["system"]["services"] = json!([{ "unit": unit, "limits": limits }]);
+        let report = checked(&reports(&values));
+        report.hosts[2].results["limit.service_open_files"].word()
+    };
+    let files = |count: u32| json!({ "locked_memory_bytes": null, "open_files": count });
+    assert_eq!(result("hfi1", "beegfs-storage.service", files(262_143)), "info");
+    assert_eq!(result("hfi1", "beegfs-storage.service", files(262_144)), "pass");
+    assert_eq!(result("ib_qib", "beegfs-meta.service", files(50_000)), "info");
+    assert_eq!(result("ib_qib", "beegfs-meta.service", json!(null)), "unknown");
+    assert_eq!(result("mlx5_core", "beegfs-storage.service", files(1024)), "skip");
+    assert_eq!(result("hfi1", "slurmd.service", files(1024)), "skip");
 }
 
 #[test]
@@ -398,6 +436,266 @@ fn a_consequence_stands_below_its_cause() {
     assert!(cause.hides.contains("gid.index_differs"), "{:?} {:?}", cause.hides, lines(&report));
 }
 
+const NO_LINK: (&str, &str) =
+    ("/devices/0/ports/0", r#"{ "number": 1, "state": "down", "phys_state": "Polling" }"#);
+const DISABLED: (&str, &str) =
+    ("/devices/0/ports/0", r#"{ "number": 1, "state": "down", "phys_state": "Disabled" }"#);
+const NO_MANAGER: (&str, &str) =
+    ("/devices/0/ports/0", r#"{ "number": 1, "state": "init", "phys_state": "LinkUp" }"#);
+const SLOW: (&str, &str) = (
+    "/devices/0/ports/0",
+    r#"{ "number": 1, "protocol": "ib", "rate_bps": 10000000000, "pci_suffices": false }"#,
+);
+const ERRORS: (&str, &str) = (
+    "/devices/0/ports/0",
+    r#"{ "counters": [{ "name": "link_downed", "group": "pma", "value": 3, "unit": "events",
+        "saturated": false, "rate": { "change": "counted", "interval_ns": 1, "delta": 3 } }] }"#,
+);
+const NO_GUID: (&str, &str) = ("/devices/0", r#"{ "node_guid": null }"#);
+const NO_PROVIDER: (&str, &str) =
+    ("/devices/0", r#"{ "verbs": null, "provider": { "name": "mlx5", "is_listed": true } }"#);
+const IDLE_FUNCTION: (&str, &str) = (
+    "/system",
+    r#"{ "idle_functions": [{ "pci": "0000:c0:00.0", "id": "15b3:1021", "driver": "mlx5_core",
+        "rdma_module": "mlx5_ib" }] }"#,
+);
+const VERBS_UNAVAILABLE: (&str, &str) =
+    ("", r#"{ "verbs": { "state": "unavailable", "detail": "x" } }"#);
+
+/// Changes of a host report: JSON pointer of an object, and the fields to set as JSON.
+type Changes = &'static [(&'static str, &'static str)];
+
+/// Cause and consequence, and changes of the third host that make both.
+const CONSEQUENCES: &[(&str, &str, Changes)] = &[
+    ("host.no_device", "device.idle_function", &[("", r#"{ "devices": [] }"#), IDLE_FUNCTION]),
+    (
+        "device.file_missing",
+        "unreadable",
+        &[
+            VERBS_UNAVAILABLE,
+            (
+                "",
+                r#"{ "problems": [{ "key": "mlx5_0/verbs", "source": "/dev/infiniband/uverbs0",
+                    "errno": "ENOENT", "detail": "x" }] }"#,
+            ),
+        ],
+    ),
+    (
+        "device.file_denied",
+        "unreadable",
+        &[
+            VERBS_UNAVAILABLE,
+            (
+                "",
+                r#"{ "problems": [{ "key": "mlx5_0/verbs", "source": "/dev/infiniband/uverbs0",
+                    "errno": "EACCES", "detail": "x" }] }"#,
+            ),
+        ],
+    ),
+    (
+        "device.no_provider",
+        "unreadable",
+        &[
+            NO_PROVIDER,
+            (
+                "",
+                r#"{ "problems": [{ "key": "mlx5_0/verbs", "source": "libibverbs",
+                    "detail": "libibverbs has no driver for the device" }] }"#,
+            ),
+        ],
+    ),
+    ("device.no_guid", "port.not_active", &[NO_GUID, NO_MANAGER]),
+    ("device.no_guid", "port.down", &[NO_GUID, NO_LINK]),
+    ("port.down", "port.slow", &[NO_LINK, SLOW]),
+    ("port.down", "port.pci_slow", &[NO_LINK, SLOW]),
+    ("port.down", "port.link_lost", &[NO_LINK, ERRORS]),
+    ("port.down", "port.errors", &[NO_LINK, ERRORS]),
+    ("port.down", "gpu.far", &[NO_LINK]),
+    ("port.disabled", "port.slow", &[DISABLED, SLOW]),
+    ("port.disabled", "port.link_lost", &[DISABLED, ERRORS]),
+    ("port.disabled", "port.errors", &[DISABLED, ERRORS]),
+    ("port.disabled", "gpu.far", &[DISABLED]),
+    ("port.not_active", "port.slow", &[NO_MANAGER, SLOW]),
+    ("port.not_active", "gpu.far", &[NO_MANAGER]),
+    (
+        "module.missing",
+        "device.no_provider",
+        &[("/system", r#"{ "modules": ["rdma_ucm", "ib_umad"] }"#), NO_PROVIDER],
+    ),
+    (
+        "log.firmware",
+        "port.down",
+        &[
+            NO_LINK,
+            (
+                "/system",
+                r#"{ "kernel_faults": [{ "kind": "firmware", "pci": "0000:40:00.0", "count": 1,
+                    "last_us": 5, "text": "x" }] }"#,
+            ),
+        ],
+    ),
+    (
+        "log.probe",
+        "device.idle_function",
+        &[
+            IDLE_FUNCTION,
+            (
+                "/system",
+                r#"{ "kernel_faults": [{ "kind": "probe", "pci": "0000:c0:00.0", "count": 1,
+                    "last_us": 5, "text": "x" }] }"#,
+            ),
+        ],
+    ),
+    (
+        "address.duplicate",
+        "gid.index_differs",
+        &[(
+            "/devices/1/ports/0",
+            r#"{ "gids": [{ "index": 0, "value": "::ffff:10.9.0.2", "kind": "roce_v2" }] }"#,
+        )],
+    ),
+    (
+        "mtu.differs",
+        "port.mtu_low",
+        &[("/devices/1/ports/0", r#"{ "netdev_mtu": 1500, "active_mtu": 1024 }"#)],
+    ),
+    (
+        "device.count_differs",
+        "device.slot_differs",
+        &[
+            ("/devices/1", r#"{ "driver": "rdma_rxe" }"#),
+            ("/devices/0", r#"{ "pci": "0000:ba:00.0" }"#),
+        ],
+    ),
+    (
+        "device.count_differs",
+        "board.differs",
+        &[
+            ("/devices/1", r#"{ "driver": "rdma_rxe" }"#),
+            ("/devices/0", r#"{ "board_id": "MT_2" }"#),
+        ],
+    ),
+    ("governor.differs", "setting.governor", &[("/system", r#"{ "cpu_governor": "powersave" }"#)]),
+    ("dma.differs", "dma.translated", &[("/system/dma", r#"{ "mlx5_0": "DMA-FQ" }"#)]),
+    ("ipoib.differs", "ipoib.mtu", &[("/netdevs/0", r#"{ "mtu": 1500 }"#)]),
+];
+
+/// Sets fields of objects of a host.
+fn set(host: &mut Value, changes: &[(&str, &str)]) {
+    for (place, fields) in changes {
+        let fields: Value = serde_json::from_str(fields).unwrap();
+        let object = host.pointer_mut(place).unwrap().as_object_mut().unwrap();
+        object.extend(fields.as_object().unwrap().clone());
+    }
+}
+
+/// Checks that the third host has both findings, and that the consequence stands below the cause
+/// only.
+fn assert_explained(cause: &str, consequence: &str, values: &[Value]) {
+    let report = checked(&reports(values));
+    let of_host = |id: &str| {
+        let is_of_host = |hosts: &[String]| hosts.iter().any(|host| host == "n3");
+        let mut found = report.findings.iter();
+        found.find(|one| one.check.id == id && is_of_host(&one.finding.hosts))
+    };
+    let found = lines(&report);
+    let hides = of_host(cause).map(|found| found.hides.contains(consequence));
+    assert_eq!(hides, Some(true), "{cause} explains {consequence}: {found:?}");
+    assert!(of_host(consequence).is_none(), "{cause} explains {consequence}: {found:?}");
+}
+
+/// Returns causes and consequences of a subnet, each with a subnet that has both.
+fn subnets() -> Vec<(&'static str, &'static str, Fabric)> {
+    let changed = |change: &dyn Fn(&mut Fabric)| {
+        let mut fabric = fabric();
+        change(&mut fabric);
+        fabric
+    };
+    let manager = fabric().nodes[0].ports[0].subnet_manager;
+    let inactive = |fabric: &mut Fabric| {
+        fabric.nodes[0].ports[0].subnet_manager = None;
+        fabric.nodes[3].ports[0].state = FabricPort::INIT;
+    };
+    let unrouted = |fabric: &mut Fabric| {
+        fabric.nodes[0].ports[0].subnet_manager = None;
+        let table = fabric.nodes[4].forwarding.as_mut().unwrap();
+        table.0[4] = ForwardingTable::NO_PORT;
+    };
+    let twice = |fabric: &mut Fabric| {
+        fabric.nodes[1].ports[0].subnet_manager = manager;
+        fabric.nodes[3].ports[0].lid = 3;
+    };
+    vec![
+        ("fabric.no_manager", "fabric.port_not_active", changed(&inactive)),
+        ("fabric.no_manager", "fabric.route_missing", changed(&unrouted)),
+        ("fabric.two_managers", "fabric.duplicate_lid", changed(&twice)),
+    ]
+}
+
+#[test]
+fn each_consequence_of_the_table_stands_below_its_cause() {
+    let mut tested = Vec::new();
+    for (cause, consequence, changes) in CONSEQUENCES {
+        let mut values = cluster();
+        set(&mut values[2], changes);
+        assert_explained(cause, consequence, &values);
+        tested.push((*cause, *consequence));
+    }
+    for (cause, consequence, fabric) in subnets() {
+        let mut values = cluster();
+        values[2]["fabrics"] = json!([fabric]);
+        assert_explained(cause, consequence, &values);
+        tested.push((cause, consequence));
+    }
+    for check in CHECKS {
+        for hidden in check.hides {
+            let is_tested = tested.iter().any(|(cause, consequence)| {
+                *cause == check.id && selects_check(hidden, consequence)
+            });
+            assert!(is_tested, "{} hides {hidden}", check.id);
+        }
+    }
+}
+
+#[test]
+fn a_finding_of_one_subnet_explains_none_of_another() {
+    let mut without_manager = fabric();
+    without_manager.nodes[0].ports[0].subnet_manager = None;
+    let mut inactive = fabric();
+    inactive.nodes[3].ports[0].state = FabricPort::INIT;
+    let mut values = cluster();
+    values[2]["fabrics"] = json!([without_manager, inactive]);
+    let found = lines(&checked(&reports(&values)));
+    let ids: Vec<&str> = found.iter().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(ids, ["fabric.no_manager", "fabric.port_not_active"]);
+}
+
+#[test]
+fn an_unreadable_value_of_sysfs_is_no_consequence_of_a_missing_provider() {
+    let mut values = cluster();
+    set(&mut values[2], &[NO_PROVIDER]);
+    values[2]["problems"] = json!([
+        { "key": "mlx5_0/firmware", "source": "/x", "errno": "EIO", "detail": "cannot read" },
+    ]);
+    let found = lines(&checked(&reports(&values)));
+    assert!(found.contains(&"unknown unreadable n3 mlx5_0/firmware".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_check_without_its_part_has_no_finding() {
+    let mut values = cluster();
+    values[2]["devices"][1]["ports"][0]["gids"] = json!(null);
+    values[2]["devices"][0]["ports"][0]["state"] = json!("init");
+    let mut all = reports(&values);
+    all[2].parts = Part::ALL.into_iter().filter(|part| *part != Part::Gids).collect();
+    let report = checked(&all);
+    let result = |id: &str| report.hosts[2].results[id].word();
+    assert_eq!(result("gid.none_usable"), "skip");
+    assert_eq!(result("port.not_active"), "fail", "the port needs no other part");
+    let found = lines(&report);
+    assert!(!found.iter().any(|line| line.contains("gid.")), "{found:?}");
+}
+
 #[test]
 fn a_host_without_a_report_has_one_finding_and_no_pass() {
     let mut all = reports(&cluster());
@@ -434,6 +732,167 @@ fn an_unreadable_value_is_never_a_pass() {
     let mut unread = reports(&cluster());
     unread[2].parts = Parts::from([Part::Gids]);
     assert_eq!(checked(&unread).hosts[2].results["bond.mode"].word(), "skip");
+}
+
+/// Returns the result of a check on a host whose two rails share a network, after a change. The
+/// host has the settings that the checks expect, and an Omni-Path card.
+fn on_shared_network(id: &str, change: impl Fn(&mut Value)) -> CheckResult {
+    let mut values = cluster();
+    let host = &mut values[2];
+    host["devices"][0]["driver"] = json!("hfi1");
+    host["system"]["networks"][2]["address"] = json!("10.9.0.0");
+    host["system"]["settings"] = json!({
+        "kernel/numa_balancing": "0",
+        "net/ipv4/conf/all/arp_announce": "2",
+        "net/ipv4/conf/all/arp_ignore": "1",
+        "net/ipv4/conf/all/rp_filter": "2",
+        "vm/max_map_count": "1000000",
+    });
+    change(host);
+    checked(&reports(&values)).hosts[2].results[id].clone()
+}
+
+/// Values of `system`: JSON pointer, key of the problem, check that needs the value.
+const SYSTEM_VALUES: [(&str, &str, &str); 12] = [
+    (
+        "/settings/net~1ipv4~1conf~1all~1arp_ignore",
+        "settings/net/ipv4/conf/all/arp_ignore",
+        "network.arp",
+    ),
+    (
+        "/settings/net~1ipv4~1conf~1all~1arp_announce",
+        "settings/net/ipv4/conf/all/arp_announce",
+        "network.arp",
+    ),
+    (
+        "/settings/net~1ipv4~1conf~1all~1rp_filter",
+        "settings/net/ipv4/conf/all/rp_filter",
+        "network.reverse_path",
+    ),
+    ("/networks", "networks", "network.overlaps"),
+    (
+        "/settings/kernel~1numa_balancing",
+        "settings/kernel/numa_balancing",
+        "setting.numa_balancing",
+    ),
+    ("/numa_nodes", "numa_nodes", "setting.numa_balancing"),
+    ("/settings/vm~1max_map_count", "settings/vm/max_map_count", "setting.memory_maps"),
+    ("/cpu_governor", "cpu_governor", "setting.governor"),
+    ("/modules", "modules", "gpu.no_peer_memory"),
+    ("/modules", "modules", "module.missing"),
+    ("/limits", "limits", "limit.locked_memory"),
+    ("/services", "services", "service.ibacm"),
+];
+
+#[test]
+fn an_unreadable_setting_is_unknown_and_an_absent_one_does_not_apply() {
+    for (place, key, id) in SYSTEM_VALUES {
+        assert_eq!(on_shared_network(id, |_| {}).word(), "pass", "{id}");
+        let remove = |host: &mut Value| {
+            let (parent, field) = place.rsplit_once('/').unwrap();
+            let parent = host["system"].pointer_mut(parent).unwrap().as_object_mut().unwrap();
+            assert!(parent.remove(&field.replace("~1", "/")).is_some(), "{place}");
+        };
+        let absent = on_shared_network(id, remove);
+        assert_eq!(absent.word(), "skip", "{id} without {key}: {absent:?}");
+        let detail = format!("cannot read the file of {key}: EACCES");
+        let unreadable = on_shared_network(id, |host| {
+            remove(host);
+            let key = format!("system/{key}");
+            let problem =
+                json!({ "key": key, "source": "/x", "errno": "EACCES", "detail": detail });
+            host["problems"] = json!([problem]);
+        });
+        assert_eq!(unreadable, CheckResult::Unknown(detail), "{id}");
+    }
+}
+
+#[test]
+fn a_setting_that_is_no_number_is_unknown() {
+    for (name, id) in [
+        ("net/ipv4/conf/all/arp_ignore", "network.arp"),
+        ("net/ipv4/conf/bond0/rp_filter", "network.reverse_path"),
+        ("kernel/numa_balancing", "setting.numa_balancing"),
+        ("vm/max_map_count", "setting.memory_maps"),
+    ] {
+        for text in ["", "x", "1.5", "99999999999999999999"] {
+            let result = on_shared_network(id, |host| {
+                host["system"]["settings"][name] = json!(text);
+            });
+            let why = format!("/proc/sys/{name} has an unknown format: \"{text}\"");
+            assert_eq!(result, CheckResult::Unknown(why), "{id}");
+        }
+    }
+}
+
+#[test]
+fn one_bad_setting_is_enough_for_a_finding() {
+    let result = on_shared_network("network.arp", |host| {
+        host["system"]["settings"]["net/ipv4/conf/all/arp_ignore"] = json!("0");
+        host["system"]["settings"]["net/ipv4/conf/all/arp_announce"] = json!("x");
+    });
+    assert_eq!(result.word(), "warn");
+    let result = on_shared_network("network.reverse_path", |host| {
+        host["system"]["settings"]["net/ipv4/conf/all/rp_filter"] = json!("0");
+        host["system"]["settings"]["net/ipv4/conf/bond0/rp_filter"] = json!("1");
+        host["system"]["settings"]["net/ipv4/conf/ib0/rp_filter"] = json!("x");
+    });
+    assert_eq!(result.word(), "warn");
+}
+
+#[test]
+fn a_part_of_a_list_that_could_not_be_read_is_no_pass() {
+    let result = |key: &str, id: &str| {
+        let result = on_shared_network(id, |host| {
+            host["system"]["services"][0]["limits"] = json!(null);
+            host["system"]["nvidia_is_open"] = json!(null);
+            host["system"]["modules"] = json!(["ib_uverbs", "ib_umad", "rdma_ucm", "nvidia"]);
+            host["system"]["may_lock_memory"] = json!(null);
+            host["system"]["limits"]["locked_memory_bytes"] = json!(8_388_608);
+            let key = format!("system/{key}");
+            host["problems"] =
+                json!([{ "key": key, "source": "/x", "errno": "EIO", "detail": "cannot read" }]);
+        });
+        result.word()
+    };
+    for (key, id) in [
+        ("functions/0000:c0:00.0", "device.idle_function"),
+        ("dma/mlx5_0", "dma.translated"),
+        ("services/slurmd.service", "limit.service_locked_memory"),
+        ("services/ibacm.socket", "service.ibacm"),
+        ("nvidia", "gpu.no_peer_memory"),
+        ("capabilities", "limit.locked_memory"),
+    ] {
+        assert_eq!(result(key, id), "unknown", "{key} {id}");
+    }
+    assert_eq!(result("x", "limit.service_locked_memory"), "unknown", "the process is invisible");
+    assert_eq!(result("x", "gpu.no_peer_memory"), "warn");
+    assert_eq!(result("x", "limit.locked_memory"), "fail");
+}
+
+#[test]
+fn a_value_that_could_not_be_read_is_not_compared() {
+    let result = |key: &str, id: &str, hosts: std::ops::Range<usize>| {
+        let mut values = cluster();
+        let key = format!("system/{key}");
+        values[2]["problems"] =
+            json!([{ "key": key, "source": "/x", "errno": "EIO", "detail": "cannot read" }]);
+        let report = checked(&reports(&values[hosts]));
+        let mut hosts = report.hosts.iter();
+        hosts.find(|host| host.host == "n3").unwrap().results[id].word()
+    };
+    for (key, id) in [
+        ("settings/kernel/numa_balancing", "setting.differs"),
+        ("settings/net/ipv4/conf/all/rp_filter", "setting.differs"),
+        ("cpu_governor", "governor.differs"),
+        ("dma/mlx5_0", "dma.differs"),
+        ("limits", "limit.differs"),
+    ] {
+        assert_eq!(result(key, id, 0..4), "unknown", "{key}");
+        assert_eq!(result(key, id, 2..3), "skip", "{key} of a single host");
+    }
+    let of_netdev = "settings/net/ipv4/conf/bond0/rp_filter";
+    assert_eq!(result(of_netdev, "setting.differs", 0..4), "pass", "no host compares it");
 }
 
 #[test]
@@ -591,8 +1050,9 @@ fn the_table_has_unique_ids_and_known_consequences() {
         for text in [check.rule, check.origin, check.consequence, check.remedy, check.applies_to] {
             assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", check.id);
         }
+        assert!(check.needs.iter().all(|part| check.parts.contains(part)), "{}", check.id);
         for hidden in check.hides {
-            let is_known = CHECKS.iter().any(|other| crate::model::selects_check(hidden, other.id));
+            let is_known = CHECKS.iter().any(|other| selects_check(hidden, other.id));
             assert!(is_known, "{}: {hidden}", check.id);
         }
     }

@@ -1,4 +1,5 @@
-//! Facts that need the reports of all hosts: owners of addresses, and services of servers.
+//! Facts that need the reports of all hosts: the hosts of addresses, the remote ends of queue
+//! pairs, and services over RDMA. The files of the consumers use it.
 
 use std::net::IpAddr;
 
@@ -14,10 +15,12 @@ pub(super) enum Peer {
     Address(IpAddr),
 }
 
+/// Facts from the reports of all hosts of a run.
 pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
     pub(super) hosts: Hosts,
     pub(super) remote_queue_pairs: RemoteQueuePairs<'reports>,
+    /// Number of `BeeGFS` client mounts on all hosts.
     pub(super) beegfs_clients: usize,
 }
 
@@ -33,27 +36,32 @@ impl<'reports> Fleet<'reports> {
         Self { reports, hosts, remote_queue_pairs, beegfs_clients }
     }
 
+    /// Returns the name of the host with this index.
     pub(super) fn name(&self, host: usize) -> &'reports str {
         self.reports.get(host).map_or("", |report| &report.host)
     }
 
+    /// Returns the host with this address, or the address itself.
     pub(super) fn peer(&self, address: IpAddr) -> Peer {
         self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
     }
 
+    /// Returns the report of the host with this address.
     pub(super) fn report(&self, address: IpAddr) -> Option<&'reports HostReport> {
         self.reports.get(self.hosts.at(address)?)
     }
 
-    /// Returns the host with this address and its port, if the host offers NFS over RDMA.
+    /// Returns the host with this address and the port of NFS over RDMA, if the host offers NFS
+    /// over RDMA.
     pub(super) fn nfs_over_rdma(&self, address: IpAddr) -> Option<(&'reports str, u16)> {
         let HostReport { host, consumers, .. } = self.report(address)?;
         let mut listeners = consumers.as_ref()?.nfsd.as_ref()?.listeners.iter();
         Some((host, listeners.find(|listener| listener.kind == "rdma")?.port))
     }
 
-    /// Returns the host with this address and its portal, if the NVMe target offers the subsystem
-    /// over RDMA. The portal is empty if its address or port is unknown.
+    /// Returns the host with this address and the portal over which its NVMe target offers the
+    /// subsystem by RDMA. `None` without such a portal. The portal is empty if its address or
+    /// port is unknown.
     pub(super) fn nvme_over_rdma(
         &self,
         address: IpAddr,

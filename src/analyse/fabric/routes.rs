@@ -1,13 +1,11 @@
-//! Routes through the linear forwarding tables: hop by hop, and faulty entries and loops.
+//! Follows the linear forwarding tables of switches. Returns the hops between two ports for
+//! `fabric routes`, and finds faulty entries and loops for the findings of a subnet.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{fail, lids_of, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Finding};
 use crate::names;
-
-/// Maximum number of switches on a route (specification: a directed route has 64 ports).
-const MAX_HOPS: usize = 64;
 
 /// One node on a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +23,7 @@ pub struct Hop {
 pub struct FabricRoute {
     /// Destination LID.
     pub lid: u16,
-    /// Nodes, from the source on.
+    /// Nodes, in the order from the source to the target.
     pub hops: Vec<Hop>,
     /// Reason why the route ends before the target; `None` if the route is complete.
     pub failure: Option<RouteFailure>,
@@ -60,13 +58,15 @@ pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<FabricRout
     lids_of(target).map(|lid| route(fabric, from, to, lid)).collect()
 }
 
+/// Follows the tables from one port to one LID of the target.
 fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> FabricRoute {
     let mut route = FabricRoute { lid, hops: Vec::new(), failure: None };
     let (mut node, mut enters) = (from.node, None);
-    for _ in 0..=MAX_HOPS {
-        if node == to.node
-            && (fabric.nodes[node].is_switch() || enters.is_none_or(|port| port == to.port))
-        {
+    let mut visited = vec![false; fabric.nodes.len()];
+    loop {
+        // Packets for another port of the source adapter leave the adapter and come back.
+        let is_at_port = enters.unwrap_or(from.port) == to.port;
+        if node == to.node && (fabric.nodes[node].is_switch() || is_at_port) {
             route.hops.push(Hop { node, enters, leaves: None });
             return route;
         }
@@ -82,10 +82,10 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> FabricRou
             .and_then(|port| peer_of(fabric, FabricEnd { node, port }).map(|peer| (port, peer)));
         match step {
             Ok((port, peer)) => {
-                let is_known = route.hops.iter().any(|hop| hop.node == node);
                 route.hops.push(Hop { node, enters, leaves: Some(port) });
-                if is_known {
-                    break;
+                if std::mem::replace(&mut visited[node], true) {
+                    route.failure = Some(RouteFailure::Loop);
+                    return route;
                 }
                 (node, enters) = (peer.node, Some(peer.port));
             }
@@ -96,10 +96,9 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> FabricRou
             }
         }
     }
-    route.failure = Some(RouteFailure::Loop);
-    route
 }
 
+/// Returns the port at the other end of a link.
 fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     let found = fabric.port(end);
     let is_node = |peer: &FabricEnd| peer.node < fabric.nodes.len();
@@ -110,7 +109,8 @@ fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     Err(if has_link { RouteFailure::UnknownPeer(end.port) } else { RouteFailure::NoLink(end.port) })
 }
 
-/// Returns the outgoing port for a LID. Port 0 is the switch itself, which lacks the LID here.
+/// Returns the outgoing port of a switch for a LID that the switch does not have. An entry with
+/// port 0, which is the switch itself, is therefore wrong.
 fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure> {
     let table = fabric.nodes[node].forwarding.as_ref().ok_or(RouteFailure::NoTable)?;
     match table.port(lid) {
@@ -120,13 +120,16 @@ fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure>
     }
 }
 
+/// Destination LIDs that packets do not reach, by fault. Nodes are indices in [`Fabric::nodes`].
 #[derive(Default)]
 struct AffectedLids {
+    /// By the switch with the faulty entry.
     of_faulty_entries: BTreeMap<(usize, RouteFailure), Vec<u16>>,
+    /// By the switches of the loop, in ascending order.
     of_loops: BTreeMap<Vec<usize>, Vec<u16>>,
 }
 
-/// Adds findings that name the switch of the faulty entry, or of the loop, and all affected LIDs.
+/// Adds a finding for each faulty entry of a switch and for each loop, with the affected LIDs.
 pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     if !super::has_tables(fabric) {
         return;
@@ -152,28 +155,28 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     }
 }
 
-/// Follows the tables from every switch to every LID, unless an earlier walk to the LID passed
-/// it.
+/// Walks from every switch to every LID. A walk ends at a node that an earlier walk to the same
+/// LID has visited.
 fn affected_lids(fabric: &Fabric) -> AffectedLids {
     let mut affected = AffectedLids::default();
     let switches: Vec<usize> =
         (0..fabric.nodes.len()).filter(|node| fabric.nodes[*node].forwarding.is_some()).collect();
-    // Number of the LID of the last walk that passed the node.
-    let mut walked = vec![u32::MAX; fabric.nodes.len()];
+    // For each node, the number of the last LID whose walks visited the node.
+    let mut visited = vec![u32::MAX; fabric.nodes.len()];
     let targets = ports(fabric).filter(|(end, port)| {
         port.lid != 0 && (end.port == 0 || !fabric.nodes[end.node].is_switch())
     });
     let lids = targets.flat_map(|(end, port)| lids_of(port).map(move |lid| (end, lid)));
     let mut path = Vec::new();
-    for (turn, (target, lid)) in (0_u32..).zip(lids) {
-        walked[target.node] = turn;
+    for (number, (target, lid)) in (0_u32..).zip(lids) {
+        visited[target.node] = number;
         for &start in &switches {
             path.clear();
             let mut node = start;
-            while walked[node] != turn {
-                walked[node] = turn;
+            while visited[node] != number {
+                visited[node] = number;
                 path.push(node);
-                match step(fabric, node, lid, target.node) {
+                match next_switch(fabric, node, lid, target.node) {
                     Ok(Some(next)) => node = next,
                     Ok(None) => break,
                     Err(failure) => {
@@ -181,6 +184,7 @@ fn affected_lids(fabric: &Fabric) -> AffectedLids {
                         break;
                     }
                 }
+                // A node that an earlier walk visited is not on this path.
                 if let Some(first) = path.iter().position(|one| *one == node) {
                     let mut members = path[first..].to_vec();
                     members.sort_unstable();
@@ -194,7 +198,7 @@ fn affected_lids(fabric: &Fabric) -> AffectedLids {
 
 /// Returns the next switch on the path to a LID. `None` where the walk ends without a fault: at
 /// the target, at a router, at a switch without a known table, and at a node that did not reply.
-fn step(
+fn next_switch(
     fabric: &Fabric,
     node: usize,
     lid: u16,

@@ -147,7 +147,7 @@ fn a_speed_that_one_end_lacks_is_no_finding() {
 }
 
 #[test]
-fn ports_that_nobody_configured_are_found() {
+fn ports_in_state_init_are_a_finding() {
     let mut fabric = fabric();
     change(&mut fabric, 3, 1).state = FabricPort::INIT;
     change(&mut fabric, 5, 2).state = FabricPort::INIT;
@@ -207,7 +207,7 @@ fn a_loop_names_its_switches() {
 }
 
 #[test]
-fn a_route_is_told_hop_by_hop() {
+fn a_route_lists_each_hop() {
     let fabric = fabric();
     let (from, to) = (find_port(&fabric, "n1").unwrap(), find_port(&fabric, "n4").unwrap());
     let routes = routes::routes(&fabric, from, to);
@@ -242,6 +242,51 @@ fn a_route_says_where_it_ends() {
     fabric.nodes[4].forwarding = None;
     let routes = routes::routes(&fabric, from, to);
     assert_eq!(routes[0].failure, Some(routes::RouteFailure::NoTable));
+}
+
+#[test]
+fn a_route_to_another_port_of_the_adapter_leaves_the_adapter() {
+    let mut fabric = fabric();
+    let (from, to) = (FabricEnd { node: 0, port: 1 }, FabricEnd { node: 0, port: 2 });
+    let spine = FabricEnd { node: 6, port: 3 };
+    fabric.nodes[0].ports.push(FabricPort { peer: Some(spine), ..port(2, 8) });
+    change(&mut fabric, 6, 3).peer = Some(to);
+    for switch in [4, 6] {
+        fabric.nodes[switch].forwarding.as_mut().unwrap().0.push(3);
+    }
+    let nodes_and_failure = |fabric: &Fabric, to| {
+        let routes = routes::routes(fabric, from, to);
+        let nodes: Vec<usize> = routes[0].hops.iter().map(|hop| hop.node).collect();
+        (nodes, routes[0].failure)
+    };
+    assert_eq!(nodes_and_failure(&fabric, to), (vec![0, 4, 6, 0], None));
+    assert_eq!(nodes_and_failure(&fabric, from), (vec![0], None));
+    set_route(&mut fabric, 4, 8, ForwardingTable::NO_PORT);
+    let no_entry = Some(routes::RouteFailure::NoEntry);
+    assert_eq!(nodes_and_failure(&fabric, to), (vec![0, 4], no_entry));
+}
+
+#[test]
+fn a_long_route_is_no_loop() {
+    const NODES: usize = 72;
+    let mut fabric = Fabric::empty("mlx5_0", 1, SweepMethod::Smp);
+    // A chain: port 1 leads to the previous node, port 2 to the next node.
+    for (at, guid) in (0..NODES).zip(1_u64..) {
+        let previous = at.checked_sub(1).map(|node| FabricEnd { node, port: 2 });
+        let next = (at + 1 < NODES).then_some(FabricEnd { node: at + 1, port: 1 });
+        let is_switch = previous.is_some() && next.is_some();
+        let kind = if is_switch { FabricNodeKind::Switch } else { FabricNodeKind::Ca };
+        let ports = [(1, previous), (2, next)].into_iter().filter(|(_, peer)| peer.is_some());
+        let ports = ports.map(|(number, peer)| FabricPort { peer, ..port(number, 2) }).collect();
+        let forwarding = is_switch.then(|| ForwardingTable(vec![255, 255, 2]));
+        fabric.nodes.push(FabricNode { forwarding, ..node(guid, kind, "x", ports) });
+    }
+    let (from, to) = (FabricEnd { node: 0, port: 2 }, FabricEnd { node: NODES - 1, port: 1 });
+    let routes = routes::routes(&fabric, from, to);
+    assert_eq!((routes[0].hops.len(), routes[0].failure), (NODES, None));
+    set_route(&mut fabric, NODES - 2, 2, 1);
+    let routes = routes::routes(&fabric, from, to);
+    assert_eq!(routes[0].failure, Some(routes::RouteFailure::Loop));
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn pause_in_both_directions_covers_everything() {
 }
 
 #[test]
-fn a_driver_that_tells_nothing_is_unknown() {
+fn without_data_of_the_driver_the_verdict_is_unknown() {
     assert_eq!(single(ethernet(None, None), None).verdict, Losslessness::Unknown);
     let report = host(vec![netdev("eth0", None)], None);
     assert_eq!(verdict(&report).verdict, Losslessness::Unknown);

@@ -43,7 +43,7 @@ fn again(judgement: &SlowParts, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Ce
 }
 
 #[test]
-fn a_slow_host_is_told_with_its_figures() {
+fn the_outlier_of_a_slow_host_has_its_figures() {
     let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
     assert_eq!(named(&found), [(OutlierKind::Host, Some(5), None)]);
     let slow = &found.outliers[0];

@@ -61,7 +61,7 @@ fn diff_lists_broken_and_repaired_pairs() {
 }
 
 #[test]
-fn a_pair_that_fails_for_another_reason_is_told() {
+fn a_pair_that_fails_for_another_reason_is_listed() {
     let ns = noisy(2);
     let bad = |code: Code| {
         run(&NAMES, |a, b| match (a, b) {
@@ -89,7 +89,7 @@ fn a_host_that_broke_is_named_once() {
 }
 
 #[test]
-fn a_pair_and_a_host_that_became_slower_are_told_apart() {
+fn a_slower_pair_and_a_slower_host_are_distinguished() {
     let ns = noisy(2);
     let slower = |a, b| match (a, b) {
         (1, 4) => Ok(2 * ns(a, b)),

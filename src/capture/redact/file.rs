@@ -1,17 +1,21 @@
-//! Rules for the content of files, by path.
+//! Redacts files and directory listings, with a rule for each kind of path. A file or a listing
+//! without a rule is removed.
 
 use super::Redactor;
 use super::iscsi::node_record;
 
-/// Files with text that looks like an address: versions have four parts on some cards.
+/// Names of files that are kept. On some cards, a version has four parts and looks like an IPv4
+/// address.
 const VERSIONS: [&str; 5] = ["fw_ver", "hw_rev", "board_id", "osrelease", "version"];
 
+/// Directories of counters. A file with a number is kept.
 const NUMBER_DIRECTORIES: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
 
 /// Lines of `/proc/PID/status` that are kept.
 const STATUS: [&str; 6] = ["Name", "State", "Tgid", "Pid", "PPid", "CapEff"];
 
-/// Directory of the userspace providers. Its listing is kept: the names are those of packages.
+/// Directory of the userspace providers. The listing is not removed, because packages choose the
+/// names in it.
 const PROVIDERS: &str = "/libibverbs";
 
 impl Redactor {
@@ -34,8 +38,8 @@ impl Redactor {
         if let Some(record) = node_record(path, text) {
             return Some(record.into_bytes());
         }
-        let is_number = path.starts_with("/proc/sys/") && text.trim().parse::<u64>().is_ok();
-        if is_number {
+        let is_number = text.trim().parse::<u64>().is_ok();
+        if path.starts_with("/proc/sys/") && is_number {
             return Some(bytes.to_vec());
         }
         if path.starts_with("/proc/") && name == "limits" {
@@ -47,11 +51,12 @@ impl Redactor {
             let lines = text.lines().filter(is_kept).map(|line| format!("{line}\n"));
             return Some(lines.collect::<String>().into_bytes());
         }
-        if !path.starts_with("/sys/") && !path.starts_with("/etc/libibverbs.d/") {
+        // Files of Lustre contain the names of file systems.
+        let is_system = path.starts_with("/sys/") && !path.contains("/lustre/");
+        if !is_system && !path.starts_with("/etc/libibverbs.d/") {
             return None;
         }
-        let is_count = NUMBER_DIRECTORIES.iter().any(|folder| path.contains(folder))
-            && text.trim().parse::<u64>().is_ok();
+        let is_count = is_number && NUMBER_DIRECTORIES.iter().any(|folder| path.contains(folder));
         let redacted = match name {
             _ if is_count || VERSIONS.contains(&name) => text.to_owned(),
             // ionic and old `bnxt_re` report the node description as card type. Administrators
@@ -67,18 +72,23 @@ impl Redactor {
 
     /// Redacts the names in a directory, one per line.
     pub(super) fn listing(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
-        if let Some(names) = self.node_names(path, std::str::from_utf8(bytes).ok()?) {
+        let text = std::str::from_utf8(bytes).ok()?;
+        if let Some(names) = self.node_names(path, text) {
             return Some(names.into_bytes());
         }
         let is_of_providers = path.starts_with("/usr/lib") && path.ends_with(PROVIDERS);
         if !path.starts_with("/sys/") && !is_of_providers {
             return None;
         }
-        let text = std::str::from_utf8(bytes).ok()?;
-        let names = text.split('\n').map(|name| self.token(name));
+        let names = text.split('\n').map(|name| {
+            let chosen = self.chosen_path(&format!("{path}/{name}"));
+            let last = chosen.as_deref().and_then(|path| path.rsplit('/').next());
+            last.map_or_else(|| self.token(name), str::to_owned)
+        });
         Some(names.collect::<Vec<_>>().join("\n").into_bytes())
     }
 
+    /// Redacts `/proc/PID/status`.
     fn status(&self, text: &str) -> String {
         let line = |line: &str| {
             let (key, value) = line.split_once(':')?;
@@ -93,7 +103,8 @@ impl Redactor {
     }
 }
 
-/// True for a line of `/proc/PID/limits` that a report needs: a name, and numbers.
+/// True for a line of `/proc/PID/limits` that a report needs: a known name, then only limits and
+/// units.
 fn is_limit(line: &str) -> bool {
     let values =
         ["Max locked memory", "Max open files"].iter().find_map(|name| line.strip_prefix(name));

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 use super::Redactor;
+use crate::model::Service;
 
 /// Last labels of host names that do not identify an owner.
 const ENDS: &str = "com org net edu gov mil local localhost internal localdomain";
@@ -45,6 +46,21 @@ const SYSTEM: &str = "sys proc dev usr lib lib64 bin sbin etc boot";
 
 /// Top directories that every machine has, with names and files of users below.
 const TOPS: &str = "home root mnt media scratch tmp var opt srv run data work";
+
+/// Directories of the system in which administrators choose names: of units, automounts, file
+/// systems and hosts.
+const CHOSEN: [&str; 5] =
+    ["/etc/", "/proc/fs/", "/sys/fs/cgroup/", "/sys/fs/lustre/", "/sys/kernel/debug/lustre/"];
+
+/// Directory in [`CHOSEN`]. rdmactl reads only files of rdma-core there.
+const PROVIDER_LISTS: &str = "/etc/libibverbs.d/";
+
+/// Names in [`CHOSEN`] that stay, besides numbers and the services that a check looks for.
+const PUBLIC: &str = "\
+    fstab os-release libibverbs.d nvme discovery.conf config.json infiniband-diags ibdiag.conf \
+    error_thresholds rdma ib-node-name-map systemd system sockets.target.wants system.slice \
+    cgroup.procs ibacm.service ibacm.socket iwpmd.service opensm.service nfsd portlist clients \
+    info cifs DebugData beegfs config client_info lustre mgc mdc osc mdt obdfilter import exports";
 
 /// True if a list of words with blanks between them has this word.
 pub(super) fn is_listed(words: &str, word: &str) -> bool {
@@ -177,7 +193,7 @@ impl Redactor {
 
     /// Redacts a path: a user path part by part, others only where they have names or addresses.
     pub(super) fn path(&self, path: &str) -> String {
-        if let Some(path) = self.node_path(path) {
+        if let Some(path) = self.node_path(path).or_else(|| self.chosen_path(path)) {
             return path;
         }
         let mut parts = path.split('/');
@@ -190,16 +206,36 @@ impl Redactor {
             let parts: Vec<String> = path.split('/').map(|part| self.token(part)).collect();
             return parts.join("/");
         }
-        let hide = |part: &str| {
-            let tail = &part[part.trim_end_matches(['\n', ' ', ':', '.', '!']).len()..];
-            let part = &part[..part.len() - tail.len()];
-            if part.is_empty() {
-                return tail.to_owned();
-            }
-            format!("p{:012x}{tail}", self.secret.number("path", part.as_bytes()) >> 16)
-        };
+        let hide = |part: &str| self.part(part);
         let top = if is_listed(TOPS, first) { first.to_owned() } else { hide(first) };
         let parts = [String::new(), top].into_iter().chain(parts.map(hide));
         parts.collect::<Vec<_>>().join("/")
+    }
+
+    /// Redacts the names that an administrator chose in a path; `None` outside of [`CHOSEN`].
+    pub(super) fn chosen_path(&self, path: &str) -> Option<String> {
+        let root = CHOSEN.into_iter().find(|root| path.starts_with(root))?;
+        if path.starts_with(PROVIDER_LISTS) {
+            return None;
+        }
+        let parts = path[root.len()..].split('/').map(|part| {
+            let service = Service { unit: part.to_owned(), limits: None };
+            let is_public = is_listed(PUBLIC, part)
+                || part.bytes().all(|byte| byte.is_ascii_digit())
+                || service.starts_programs()
+                || service.is_beegfs_server();
+            if is_public { part.to_owned() } else { self.part(part) }
+        });
+        Some(format!("{root}{}", parts.collect::<Vec<_>>().join("/")))
+    }
+
+    /// Returns the pseudonym of a part of a path.
+    fn part(&self, part: &str) -> String {
+        let tail = &part[part.trim_end_matches(['\n', ' ', ':', '.', '!']).len()..];
+        let part = &part[..part.len() - tail.len()];
+        if part.is_empty() {
+            return tail.to_owned();
+        }
+        format!("p{:012x}{tail}", self.secret.number("path", part.as_bytes()) >> 16)
     }
 }

@@ -1,5 +1,5 @@
-//! Redacts netlink messages of the kernel. Attributes on a list stay, attributes with names and
-//! addresses are rewritten, all others are removed.
+//! Redacts netlink messages of the kernel. Listed attributes stay, attributes with names and
+//! addresses are rewritten, and all other attributes are removed.
 //!
 //! The attribute numbers of RDMA netlink are those of `enum rdma_nldev_attr` in
 //! `include/uapi/rdma/rdma_netlink.h`.
@@ -7,22 +7,25 @@
 use super::Redactor;
 use crate::source::{Attribute, Attributes, EthtoolCommand, Messages};
 
-/// Size in bytes of `struct nlmsghdr` and of `struct nlattr`.
-const MESSAGE: usize = 16;
-const ATTRIBUTE: usize = 4;
+/// Size of `struct nlmsghdr`, in bytes.
+const MESSAGE_HEADER: usize = 16;
+/// Size of `struct nlattr`, in bytes.
+const ATTRIBUTE_HEADER: usize = 4;
 
-/// Attributes that stay: indices, states, numbers and keys of objects, versions, names and values
-/// of counters, modes.
-const PLAIN: [u16; 62] = [
-    1, 3, 4, 5, 9, 10, 11, 12, 13, 14, 17, 18, 21, 22, 23, 24, 25, 26, 27, 28, 32, 37, 38, 39, 42,
-    43, 45, 48, 50, 60, 61, 62, 63, 64, 65, 66, 67, 69, 70, 71, 72, 73, 74, 75, 76, 79, 82, 83, 84,
-    90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 103, 104, 118,
+/// Attributes of RDMA netlink that stay: indices, states, numbers of objects, versions, names and
+/// values of counters, modes, and names of character devices, which the kernel assigns
+/// (`uverbs0`).
+const PLAIN: [u16; 59] = [
+    1, 3, 4, 5, 9, 10, 11, 12, 13, 14, 17, 18, 21, 22, 23, 24, 25, 26, 27, 28, 32, 37, 38, 39, 45,
+    50, 60, 61, 62, 63, 64, 65, 66, 67, 69, 70, 71, 72, 73, 74, 75, 76, 79, 82, 83, 84, 90, 91, 92,
+    93, 94, 95, 96, 97, 98, 99, 103, 104, 118,
 ];
 
 impl Redactor {
-    /// Redacts the messages of an RDMA netlink answer; `None` if part of it is no message.
+    /// Redacts the messages of an RDMA netlink reply; `None` if a part of the reply is not a
+    /// message.
     pub(super) fn rdma(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        rebuilt(bytes, |payload| self.attributes(payload))
+        rebuilt(bytes, |payload| self.rdma_attributes(payload))
     }
 
     /// Redacts the settings of an interface (`enum` in `include/uapi/linux/if_link.h`).
@@ -33,8 +36,8 @@ impl Redactor {
         const MTU: u16 = 4;
         const OPERSTATE: u16 = 16;
         const LINKINFO: u16 = 18;
-        rebuilt(bytes, |payload| {
-            let (head, attributes) = payload.split_at_checked(IFINFOMSG)?;
+        rebuilt(bytes, |message| {
+            let (head, attributes) = message.split_at_checked(IFINFOMSG)?;
             let mut redacted = head.to_vec();
             for Attribute { kind, payload } in Attributes::new(attributes) {
                 let changed = match kind {
@@ -55,22 +58,24 @@ impl Redactor {
         })
     }
 
-    /// Redacts data center bridging messages (`include/uapi/linux/dcbnl.h`). Shares, flow control
-    /// and priority rules are numbers and stay; the data of the remote end is removed.
+    /// Redacts data center bridging messages (`include/uapi/linux/dcbnl.h`). Bandwidth shares,
+    /// flow control, priority rules and buffers are numbers and stay. The settings that the
+    /// remote end advertises are removed.
     pub(super) fn dcb(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         const DCBMSG: usize = 4;
         const IFNAME: u16 = 1;
         const IEEE: u16 = 13;
         const DCBX: u16 = 14;
-        rebuilt(bytes, |payload| {
-            let (head, attributes) = payload.split_at_checked(DCBMSG)?;
+        rebuilt(bytes, |message| {
+            let (head, attributes) = message.split_at_checked(DCBMSG)?;
             let mut redacted = head.to_vec();
             for attribute in Attributes::new(attributes) {
                 let changed = match attribute.kind {
                     IFNAME => terminated(&self.token(attribute.text()?)),
                     IEEE => {
-                        let own = |part: &Attribute<'_>| matches!(part.kind, 1..=3 | 10 | 11);
-                        kept(attribute.payload, own)?
+                        // ETS, PFC and application tables; buffers; table of application trust.
+                        let is_local = |part: &Attribute<'_>| matches!(part.kind, 1..=3 | 10 | 11);
+                        kept(attribute.payload, is_local)?
                     }
                     DCBX => attribute.payload.to_vec(),
                     _ => continue,
@@ -81,7 +86,7 @@ impl Redactor {
         })
     }
 
-    fn attributes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn rdma_attributes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut redacted = Vec::new();
         for attribute in Attributes::new(bytes) {
             let payload = attribute.payload;
@@ -106,24 +111,39 @@ impl Redactor {
                     | 81
                     | 86..=89,
                     _,
-                ) => self.attributes(payload)?,
+                ) => self.rdma_attributes(payload)?,
                 (kind, _) if PLAIN.contains(&kind) => payload.to_vec(),
-                // Name of a device or an interface.
+                // Name of a device, a network interface or a parent device.
                 (2 | 51 | 100, _) => terminated(&self.token(attribute.text()?)),
+                // Node GUID and system image GUID.
                 (6 | 7, Some(guid)) => self.guid(guid).to_ne_bytes().to_vec(),
                 // Subnet prefix: upper half of the GIDs of a port.
                 (8, Some(prefix)) => {
                     let gid = self.ipv6(u128::from(prefix) << 64) >> 64;
                     u64::try_from(gid).ok()?.to_ne_bytes().to_vec()
                 }
+                // Kernel module that owns an object.
                 (29, _) => terminated(&self.module(attribute.text()?)),
-                // `struct sockaddr_storage`.
+                // Remote and local key of a memory region, and local key of a protection domain.
+                (42 | 43 | 48, Some(key)) => {
+                    self.memory_key(u32::try_from(key).ok()?).to_ne_bytes().to_vec()
+                }
+                // Source and destination address: `struct sockaddr_storage`.
                 (33 | 34, _) => self.address_bytes(payload)?,
                 _ => continue,
             };
             push(&mut redacted, attribute.kind, &changed)?;
         }
         Some(redacted)
+    }
+
+    /// Returns the pseudonym of a memory key, because a key gives access to memory of the host.
+    /// Zero means no key, and stays.
+    fn memory_key(&self, key: u32) -> u32 {
+        if key == 0 {
+            return 0;
+        }
+        u32::try_from(self.secret.permute("memory key", key.into(), 32)).unwrap_or(0)
     }
 
     /// Redacts the address in a `struct sockaddr_storage`; removes the rest of the structure.
@@ -142,11 +162,10 @@ impl Redactor {
             }
             INET6 | IB => {
                 let ip = u128::from_be_bytes(bytes.get(8..24)?.try_into().ok()?);
-                let other = if family == IB { self.gid(ip) } else { self.ipv6(ip) };
-                // Family and port, or family and partition; the flow label is a number of the
-                // sender.
+                let pseudonym = if family == IB { self.gid(ip) } else { self.ipv6(ip) };
+                // Family and port, or family and partition. The flow label after them is removed.
                 redacted.get_mut(..4)?.copy_from_slice(bytes.get(..4)?);
-                redacted.get_mut(8..24)?.copy_from_slice(&other.to_be_bytes());
+                redacted.get_mut(8..24)?.copy_from_slice(&pseudonym.to_be_bytes());
             }
             // Unspecified address of a listener.
             0 => {}
@@ -156,27 +175,30 @@ impl Redactor {
     }
 }
 
-/// Redacts ethtool netlink messages: removes the header with the interface name.
+/// Redacts ethtool netlink messages: removes the header, which has the interface name, and keeps
+/// the values after the header.
 pub(super) fn ethtool(command: EthtoolCommand, bytes: &[u8]) -> Option<Vec<u8>> {
     const GENLMSGHDR: usize = 4;
-    let last_header = if command == EthtoolCommand::Counters { 2 } else { 1 };
-    rebuilt(bytes, |payload| {
-        let (head, attributes) = payload.split_at_checked(GENLMSGHDR)?;
-        let numbers = |part: &Attribute<'_>| (last_header + 1..=9).contains(&part.kind);
-        Some([head.to_vec(), kept(attributes, numbers)?].concat())
+    // Number of the header attribute. In counters, padding has number 1.
+    let header = if command == EthtoolCommand::Counters { 2 } else { 1 };
+    rebuilt(bytes, |message| {
+        let (head, attributes) = message.split_at_checked(GENLMSGHDR)?;
+        let is_value = |part: &Attribute<'_>| (header + 1..=9).contains(&part.kind);
+        Some([head.to_vec(), kept(attributes, is_value)?].concat())
     })
 }
 
 /// Returns the selected attributes, unchanged.
 fn kept(bytes: &[u8], is_kept: impl Fn(&Attribute<'_>) -> bool) -> Option<Vec<u8>> {
-    let mut redacted = Vec::new();
+    let mut selected = Vec::new();
     for attribute in Attributes::new(bytes).filter(is_kept) {
-        push(&mut redacted, attribute.kind, attribute.payload)?;
+        push(&mut selected, attribute.kind, attribute.payload)?;
     }
-    Some(redacted)
+    Some(selected)
 }
 
-/// Returns the messages of an answer with changed payloads; `None` if part of it is no message.
+/// Returns the messages of a reply with changed payloads; `None` if a part of the reply is not a
+/// message.
 fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let messages = Messages::new(bytes);
     if !messages.clone().last_is_whole() {
@@ -185,7 +207,7 @@ fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Ve
     let mut redacted = Vec::new();
     for message in messages {
         let payload = change(message.payload)?;
-        let length = u32::try_from(MESSAGE + payload.len()).ok()?;
+        let length = u32::try_from(MESSAGE_HEADER + payload.len()).ok()?;
         redacted.extend_from_slice(&length.to_ne_bytes());
         redacted.extend_from_slice(&message.kind.to_ne_bytes());
         redacted.extend_from_slice(&message.flags.to_ne_bytes());
@@ -197,8 +219,9 @@ fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Ve
     Some(redacted)
 }
 
+/// Appends an attribute, padded to 4 bytes; `None` if its length field cannot hold the length.
 fn push(redacted: &mut Vec<u8>, kind: u16, payload: &[u8]) -> Option<()> {
-    let length = u16::try_from(ATTRIBUTE + payload.len()).ok()?;
+    let length = u16::try_from(ATTRIBUTE_HEADER + payload.len()).ok()?;
     redacted.extend_from_slice(&length.to_ne_bytes());
     redacted.extend_from_slice(&kind.to_ne_bytes());
     redacted.extend_from_slice(payload);
@@ -206,8 +229,8 @@ fn push(redacted: &mut Vec<u8>, kind: u16, payload: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Keeps the kind of an interface, and its first setting if that is a small number: VLAN,
-/// partition or bond mode. Other settings may be addresses.
+/// Keeps the kind of an interface, and its setting number 1 if the setting has at most two bytes:
+/// VLAN, partition or bond mode. Other settings may be addresses.
 fn link_info(bytes: &[u8]) -> Option<Vec<u8>> {
     const KIND: u16 = 1;
     const DATA: u16 = 2;
@@ -229,6 +252,7 @@ fn link_info(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(redacted)
 }
 
+/// Returns the bytes of a text, with a zero byte at the end.
 fn terminated(text: &str) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);

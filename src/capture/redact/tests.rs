@@ -5,7 +5,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use super::*;
 use crate::model::{Reason, Via};
-use crate::source::{RdmaCommand, RdmaQuery};
+use crate::source::{Attributes, Messages, RdmaCommand, RdmaQuery};
 
 fn redactor(hosts: &[&str]) -> Redactor {
     Redactor { secret: Secret::of(&[9; 32]), names: Names::of(hosts.iter().copied()) }
@@ -232,6 +232,30 @@ fn no_planted_secret_is_left_in_any_spelling() {
 }
 
 #[test]
+fn a_memory_key_gets_a_pseudonym() {
+    const KEY: u32 = 0x0028_2f5e;
+    let redactor = redactor(&[]);
+    // Numbers: 62 of the region, 42 remote key, 43 local key, 48 local key of the domain.
+    let region = |remote: u32| {
+        let numbers = [(62, 7), (42, remote), (43, KEY), (48, KEY)];
+        let fields =
+            numbers.map(|(kind, number): (u16, u32)| attribute(kind, &number.to_ne_bytes()));
+        let table = attribute(40, &attribute(41, &fields.concat()));
+        let redacted = redactor.rdma(&message(&[table])).unwrap();
+        let payload = Messages::new(&redacted).next().unwrap().payload.to_vec();
+        let entry = Attributes::new(&payload).get(40).unwrap().nest().next().unwrap();
+        [62, 42, 43, 48].map(|kind| entry.nest().get(kind).unwrap().number().unwrap())
+    };
+    let [number, remote, local, of_domain] = region(KEY);
+    assert_eq!((number, remote), (7, local));
+    assert_eq!(local, of_domain);
+    assert!(remote != u64::from(KEY) && remote > 0, "{remote:#x}");
+    assert_eq!(region(0)[1], 0, "no key");
+    let too_long = attribute(40, &attribute(41, &attribute(42, &u64::MAX.to_ne_bytes())));
+    assert_eq!(redactor.rdma(&message(&[too_long])), None);
+}
+
+#[test]
 fn every_spelling_of_a_number_has_the_same_pseudonym() {
     let redactor = redactor(&[]);
     let other = redactor.guid(GUID);
@@ -372,6 +396,41 @@ fn a_session_of_iscsi_is_joined_with_its_record() {
     assert_eq!(String::from_utf8(kept).unwrap(), "iface.transport_name = iser\n");
     let odd = redactor.file(&format!("{folder}/{portal}/x"), b"iface.transport_name = alice\n");
     assert_eq!(odd.unwrap(), b"");
+}
+
+#[test]
+fn names_that_an_administrator_chose_are_replaced_in_system_directories() {
+    let redactor = redactor(&[]);
+    for kept in [
+        "/etc",
+        "/etc/fstab",
+        "/etc/systemd/system/sockets.target.wants",
+        "/etc/libibverbs.d/mlx5.driver",
+        "/etc/nvme/config.json",
+        "/proc/fs/nfsd/clients/3/info",
+        "/sys/fs/lustre/osc",
+        "/sys/fs/cgroup/system.slice/opensm.service",
+    ] {
+        assert_eq!(redactor.path(kept), kept);
+    }
+    for (path, start) in [
+        ("/etc/systemd/system/home-alice.mount", "/etc/systemd/system/p"),
+        ("/etc/auto.alice", "/etc/p"),
+        ("/etc/beegfs/alice.conf", "/etc/beegfs/p"),
+        ("/proc/fs/beegfs/1-2-alice/config", "/proc/fs/beegfs/p"),
+        ("/sys/fs/lustre/osc/alice-OST0000/import", "/sys/fs/lustre/osc/p"),
+        ("/sys/fs/cgroup/system.slice/alice.service", "/sys/fs/cgroup/system.slice/p"),
+    ] {
+        let redacted = redactor.path(path);
+        assert!(redacted.starts_with(start) && !redacted.contains("alice"), "{redacted}");
+        assert_eq!(redacted, redactor.path(path));
+    }
+    let folder = "/sys/fs/cgroup/system.slice";
+    let units = redactor.listing(folder, b"opensm.service\nalice.service\n").unwrap();
+    let expected = redactor.path(&format!("{folder}/alice.service"));
+    let expected = expected.strip_prefix(&format!("{folder}/")).unwrap();
+    assert_eq!(String::from_utf8(units).unwrap(), format!("opensm.service\n{expected}\n"));
+    assert_eq!(redactor.file("/sys/fs/lustre/osc/alice/import", b"target: alice"), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli::CompletionShell;
 
-pub(super) struct Line {
+pub(super) struct TypedLine {
     pub(super) words: Vec<OsString>,
     pub(super) index: usize,
     /// Start of that word that the shell keeps; candidates are printed without it.
@@ -13,7 +13,7 @@ pub(super) struct Line {
     is_bare: bool,
 }
 
-impl Line {
+impl TypedLine {
     /// Reads the arguments of the completion script. Bash passes the command, the line, and the
     /// part of the last word to replace. Other shells pass the index and the words.
     pub(super) fn of(shell: CompletionShell, arguments: &[OsString]) -> Option<Self> {
@@ -103,7 +103,7 @@ mod tests {
     fn bash_gets_back_only_what_it_replaces() {
         let ask = |line: &str, part: &str| {
             let arguments = ["rdmactl", line, part].map(OsString::from);
-            Line::of(CompletionShell::Bash, &arguments).unwrap()
+            TypedLine::of(CompletionShell::Bash, &arguments).unwrap()
         };
         let line = ask("X=1 rdmactl devices --format=c", "c");
         assert_eq!((line.words.len(), line.index), (3, 2));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::cli::PingArgs;
 use crate::clock::flag_time;
-use crate::model::ping::{Code, PingReport};
+use crate::model::ping::{Code, Pair, PingReport};
 use crate::render::{Note, escape};
 
 /// Returns a note for `--matrix` with two sets: every pair of both sets is tested.
@@ -33,16 +33,32 @@ pub(super) fn cut_short(args: &PingArgs, report: &PingReport) -> Option<Note> {
     let least = short.iter().map(|(_, count)| *count).min()?;
     let most = short.iter().map(|(_, count)| *count).max()?;
     let counts = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    let name = |host: usize| report.hosts.get(host).map_or("?".into(), |host| escape(&host.name));
-    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text = format!(
-        "{counts} of {wanted} round trips in --slot {} ({} -> {}{others})",
+        "{counts} of {wanted} round trips in --slot {} ({})",
         flag_time(slot),
-        name(first.source),
-        name(first.target),
+        pairs_of(report, first, more),
     );
     let fix = format!("--slot {}", flag_time(enough(slot, wanted, least)));
     Some(Note { text, fix: Some(fix) })
+}
+
+/// Returns a note if an interruption of this run is the reason why pairs were not tested.
+pub(super) fn interrupted(report: &PingReport) -> Option<Note> {
+    let mut pairs = report.pairs.iter().filter(|pair| pair.verdict.was_interrupted());
+    let first = pairs.next()?;
+    let text = format!(
+        "not tested: {}: rdmactl was stopped or suspended, or the network between rdmactl and the agents was \
+         interrupted",
+        pairs_of(report, first, pairs.count())
+    );
+    Some(Note { text, fix: Some("repeat the run".into()) })
+}
+
+/// Returns the hosts of the first pair, and the number of further pairs: `n1 -> n2 and 3 more`.
+fn pairs_of(report: &PingReport, first: &Pair, more: usize) -> String {
+    let name = |host: usize| report.hosts.get(host).map_or("?".into(), |host| escape(&host.name));
+    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} -> {}{others}", name(first.source), name(first.target))
 }
 
 /// Returns the time that the slowest pair needs, in tenths of a second, at most one day.
@@ -55,6 +71,8 @@ fn enough(slot: Duration, wanted: u64, done: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::verdict;
+    use crate::model::ping::{Cell, PingHost, Verdict};
 
     fn args(words: &[&str]) -> PingArgs {
         use clap::FromArgMatches as _;
@@ -65,6 +83,23 @@ mod tests {
         let cli = crate::cli::Cli::from_arg_matches(&matches).unwrap();
         let Some(crate::cli::Command::Ping(args)) = cli.command else { panic!("no ping") };
         *args
+    }
+
+    #[test]
+    fn only_interrupted_pairs_are_noted() {
+        let host = |(at, name)| PingHost::of(name, at, None);
+        let pair = |target, verdict| Pair::of_verdict(Cell { rail: 0, source: 0, target }, verdict);
+        let seen = Verdict { code: Code::PeerDead, ..verdict::not_tested() };
+        let ended = pair(1, verdict::not_tested());
+        let mut report = PingReport {
+            hosts: ["n1", "n2", "n3"].into_iter().enumerate().map(host).collect(),
+            pairs: vec![ended],
+            ..PingReport::default()
+        };
+        assert!(interrupted(&report).is_none(), "the run ended before the pair");
+        report.pairs.push(pair(2, verdict::interrupted(&seen)));
+        let text = interrupted(&report).unwrap().text;
+        assert!(text.starts_with("not tested: n1 -> n3: rdmactl was stopped"), "{text}");
     }
 
     #[test]

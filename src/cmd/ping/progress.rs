@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_the_phase() {
+    fn a_line_shows_the_phase() {
         let progress = Progress::default();
         let shown = || line(&progress.state.lock());
         assert_eq!(shown(), None);

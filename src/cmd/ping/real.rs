@@ -64,6 +64,7 @@ impl RealRun {
 
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
         let test_options = test_options(&self.args)?;
+        listener.remote_work();
         let began = clock::now();
         let (reached, started) = self.gather(listener)?;
         let startup = started.saturating_duration_since(began);
@@ -81,13 +82,17 @@ impl RealRun {
             matrix::run(&members, &self.plan, &test_options, topology, &watcher)
         };
         drop(members);
-        Ok(PingReport {
-            taken_ns: Some(taken_ns),
-            elapsed_ms: milliseconds(started.elapsed()),
-            startup_ms: milliseconds(startup),
-            left_behind: WorkerHost::end_all(reached.into_iter().flatten()),
-            ..report
-        })
+        let (taken_ns, startup_ms) = (Some(taken_ns), milliseconds(startup));
+        let elapsed_ms = milliseconds(started.elapsed());
+        listener.remote_work();
+        let left_behind = WorkerHost::end_all(reached.into_iter().flatten());
+        listener.local_work();
+        Ok(PingReport { taken_ns, elapsed_ms, startup_ms, left_behind, ..report })
+    }
+
+    /// Removes what connecting needed on this machine. The run cannot be repeated.
+    pub(super) fn end(&self) {
+        self.starter.end();
     }
 
     /// Starts the agent of each host; returns the results and the time of the last handshake or

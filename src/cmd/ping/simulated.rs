@@ -1,4 +1,4 @@
-//! Runs a ping over the simulated fabric of a file, without any host.
+//! Runs `ping --simulate`: tests the pairs of a fabric that a file describes, without any host.
 
 use std::path::Path;
 
@@ -15,21 +15,24 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 /// Default random seed, so that a simulation gives the same result each time.
 const SEED: u32 = 1;
 
+/// Simulates a run and returns its report.
 pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<PingReport> {
     let fabric = read(global, args, file)?;
     let plan = plan(args, &fabric)?;
     let rounds = plan.rounds_within(args.budget, selection::load(args, fabric.rails()));
-    let is_whole = matches!(global.output(), Format::Json | Format::Html | Format::Svg);
-    let with_cells = is_whole || global.save.is_some() || global.watch.is_some();
-    let (fabric, plan, file) = (&fabric, &plan, &*file.display().to_string());
-    Ok(Simulation { fabric, file, plan, rounds, with_cells }.run())
+    let shows_cells = matches!(global.output(), Format::Json | Format::Html | Format::Svg);
+    let with_cells = shows_cells || global.save.is_some() || global.watch.is_some();
+    let (fabric, plan, file) = (&fabric, &plan, file.display().to_string());
+    Ok(Simulation { fabric, file: &file, plan, rounds, with_cells }.run())
 }
 
+/// Plans a run over the hosts of a fabric.
 pub(super) fn plan(args: &PingArgs, fabric: &SimulatedFabric) -> anyhow::Result<Plan> {
     let pairs = selection::pairs_among(args, fabric.hosts())?;
     selection::plan(args, pairs, fabric.topology(), SEED)
 }
 
+/// Reads the fabric of a file. A fabric that is only planned for may have more hosts.
 pub(super) fn read(
     global: &Global,
     args: &PingArgs,

@@ -1,4 +1,6 @@
-//! Observes a ping run: progress, event stream and time limit.
+//! Observes a ping run over real hosts: progress, event stream and time limit.
+//!
+//! `cmd/ping/real.rs` gives the observer to `ping/matrix.rs`.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -6,6 +8,7 @@ use std::time::Duration;
 use super::progress::Progress;
 use super::stream::Stream;
 use crate::clock::Deadline;
+use crate::cmd::interrupt;
 use crate::fleet::Watchdog;
 use crate::model::ping::{Pair, PingHost};
 use crate::ping::matrix::{Pass, RunObserver};
@@ -15,13 +18,33 @@ use crate::ping::matrix::{Pass, RunObserver};
 pub(super) struct Listener<'a> {
     pub(super) progress: Progress,
     pub(super) stream: Option<&'a Stream>,
+    /// True if a signal ends the run. In `top`, the main loop handles signals.
+    pub(super) ends_by_signal: bool,
 }
 
+impl Listener<'_> {
+    /// Announces work with hosts.
+    pub(super) fn remote_work(&self) {
+        if self.ends_by_signal {
+            interrupt::remote_work();
+        }
+    }
+
+    /// Announces analysis, during which the agents wait.
+    pub(super) fn local_work(&self) {
+        if self.ends_by_signal {
+            interrupt::local_work();
+        }
+    }
+}
+
+/// Observer of a run.
 pub(super) struct Watcher<'a> {
     watchdog: &'a Watchdog,
+    /// Time limit of the run; `None` without a limit.
     budget: Option<Duration>,
     /// Deadlines of the first pass and of the retries; set when the first pass begins.
-    until: OnceLock<(Deadline, Deadline)>,
+    deadlines: OnceLock<(Deadline, Deadline)>,
     listener: &'a Listener<'a>,
     hosts: &'a [PingHost],
 }
@@ -38,7 +61,7 @@ impl<'a> Watcher<'a> {
             stream.hosts(hosts);
         }
         listener.progress.awaits_workers();
-        Self { watchdog, budget, until: OnceLock::new(), listener, hosts }
+        Self { watchdog, budget, deadlines: OnceLock::new(), listener, hosts }
     }
 }
 
@@ -48,8 +71,9 @@ impl RunObserver for Watcher<'_> {
     }
 
     fn is_out_of_time(&self) -> bool {
-        self.until.get().is_some_and(|(first, last)| {
-            if self.listener.progress.is_first_pass() { first.is_over() } else { last.is_over() }
+        self.deadlines.get().is_some_and(|(first_pass, retries)| {
+            let is_first_pass = self.listener.progress.is_first_pass();
+            if is_first_pass { first_pass.is_over() } else { retries.is_over() }
         })
     }
 
@@ -65,12 +89,17 @@ impl RunObserver for Watcher<'_> {
     }
 
     fn pass_started(&self, pass: Pass, pairs: u64) {
+        self.listener.remote_work();
         // A fifth of the time is reserved for retries of failed pairs.
-        let until = |time| (Deadline::after(time * 4 / 5), Deadline::after(time));
+        let deadlines = |time| (Deadline::after(time * 4 / 5), Deadline::after(time));
         let left = self.budget.map(|time| {
-            let (first, last) = self.until.get_or_init(|| until(time));
-            if pass == Pass::First { first.remaining() } else { last.remaining() }
+            let (first_pass, retries) = self.deadlines.get_or_init(|| deadlines(time));
+            if pass == Pass::First { first_pass.remaining() } else { retries.remaining() }
         });
         self.listener.progress.pass_started(pass, pairs, left);
+    }
+
+    fn pass_ended(&self) {
+        self.listener.local_work();
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use super::input::{Input, InputSender};
-use super::source::{Channels, SourceResult};
+use super::source::{Channels, SourceResult, agents_in_doubt};
 use crate::capture::{PingRun, PingRunError};
 use crate::cli::Global;
 use crate::clock;
@@ -19,6 +19,8 @@ use crate::tui::{Event, Prepared, Sample, Snapshots};
 pub(super) struct Pinging {
     watchdog: Watchdog,
     thread: JoinHandle<Vec<String>>,
+    /// Agents that are reported if the thread panics.
+    in_doubt: Vec<String>,
 }
 
 impl Pinging {
@@ -28,7 +30,7 @@ impl Pinging {
         hosts: Vec<Host>,
         teller: InputSender,
     ) -> io::Result<Self> {
-        let watchdog = Watchdog::start()?;
+        let (watchdog, in_doubt) = (Watchdog::start()?, agents_in_doubt(&hosts));
         let (global, watched) = (global.clone(), watchdog.clone());
         let run = move || {
             let left = run(&global, &hosts, &watched, &teller);
@@ -36,7 +38,7 @@ impl Pinging {
             left
         };
         let thread = thread::Builder::new().name("ping".into()).spawn(run)?;
-        Ok(Self { watchdog, thread })
+        Ok(Self { watchdog, thread, in_doubt })
     }
 
     /// Cancels the ping; [`Input::PingEnded`] follows.
@@ -48,7 +50,7 @@ impl Pinging {
     pub(super) fn end(self) -> Vec<String> {
         self.cancel();
         // The panic hook has already printed the message of a panic.
-        self.thread.join().unwrap_or_default()
+        self.thread.join().unwrap_or(self.in_doubt)
     }
 }
 
@@ -96,9 +98,13 @@ impl Saved {
 
     /// Shows the matrix with a sample without hosts, until the orders end.
     pub(super) fn show(self, channels: &Channels) -> SourceResult {
-        let (reports, seen, connections) = Default::default();
-        let (at, taken_ns) = (clock::now(), self.written_ns.unwrap_or_default());
-        let sample = Sample { at, taken_ns, reports, seen, connections };
+        let sample = Sample {
+            at: clock::now(),
+            taken_ns: self.written_ns.unwrap_or_default(),
+            reports: Vec::new(),
+            seen: Vec::new(),
+            connections: Vec::new(),
+        };
         channels.latest.put(Snapshots::default().next(Prepared::of(Arc::new(sample))));
         channels.teller.send(Input::Event(self.event()));
         while channels.orders.recv().is_ok() {}

@@ -117,6 +117,7 @@ impl SampleOrigin {
         inputs: Sender<Input>,
     ) -> anyhow::Result<SampleSource> {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
+        let with_agents: &[Host] = if let Self::Hosts(hosts, _) = self { hosts } else { &[] };
         let parts = Parts::from(LIVE_PARTS);
         let local = || SampledHosts::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
         let gather = |subject, every| -> SampleWork {
@@ -146,6 +147,6 @@ impl SampleOrigin {
                 Box::new(|channels| saved.show(channels))
             }
         };
-        SampleSource::start(work, watchdog, latest, inputs)
+        SampleSource::start(work, with_agents, watchdog, latest, inputs)
     }
 }

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_tells_of_attempts() {
+    fn the_log_lists_connection_attempts() {
         let line = "6,573,25605493,-;beegfs: df(223): NodeConn (acquire stream): Connected: \
                     beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)";
         let line = parse_log(line).unwrap();

@@ -63,7 +63,7 @@ fn hostname(line: &str) -> Option<String> {
 }
 
 #[test]
-fn servers_are_told_by_their_transport() {
+fn each_server_has_its_transport() {
     let text = "Display Internal CIFS Data Structures for Debugging\n\
         Features: DFS,SMB_DIRECT,STATS,DEBUG\nServers: \n\
         1) ConnectionId: 0x1 Hostname: filer \nClientGUID: 1\nSMBDirect (in hex) protocol version: 100 transport status: 2\n\

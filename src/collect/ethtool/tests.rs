@@ -14,7 +14,7 @@ proptest! {
 }
 
 #[test]
-fn a_link_tells_why_it_is_down() {
+fn a_link_that_is_down_has_a_reason() {
     assert_eq!(words::down(4, None), "no cable");
     assert_eq!(words::down(0, Some(1)), "autoneg: no partner detected");
     assert_eq!(words::down(77, Some(9)), "reason 77: reason 9");

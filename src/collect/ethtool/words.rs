@@ -1,9 +1,10 @@
-//! Words for the numbers of ethtool. A number without a word becomes its kind and the digits.
-//! `ethtool` uses it.
+//! Converts the numbers of ethtool netlink to words. A number of a newer kernel becomes its kind
+//! and the digits (`connector 6`). `ethtool` uses this module.
 
-fn word(words: &[(u64, &str)], number: u64, what: &str) -> String {
+/// Returns the word of a number, or `kind` and the digits if the number has no word.
+fn word(words: &[(u64, &str)], number: u64, kind: &str) -> String {
     let known = words.iter().find(|(known, _)| *known == number);
-    known.map_or_else(|| format!("{what} {number}"), |(_, word)| (*word).to_owned())
+    known.map_or_else(|| format!("{kind} {number}"), |(_, word)| (*word).to_owned())
 }
 
 /// Returns the word of a `PORT_*` number.
@@ -38,7 +39,7 @@ pub(super) fn power_policy(policy: u64) -> String {
 
 /// Returns the word of an identifier of SFF-8024, table 4-1.
 pub(super) fn module(identifier: u8) -> String {
-    const WORDS: [(u64, &str); 14] = [
+    const WORDS: [(u64, &str); 17] = [
         (0x02, "soldered"),
         (0x03, "SFP"),
         (0x0b, "DWDM-SFP"),
@@ -52,12 +53,16 @@ pub(super) fn module(identifier: u8) -> String {
         (0x1e, "QSFP CMIS"),
         (0x1f, "SFP-DD CMIS"),
         (0x20, "SFP CMIS"),
-        (0x23, "QSFP112"),
+        (0x21, "OSFP-XD CMIS"),
+        (0x23, "CDFP x4 CMIS"),
+        (0x24, "CDFP x8 CMIS"),
+        (0x25, "CDFP x16 CMIS"),
     ];
     word(&WORDS, identifier.into(), "module")
 }
 
-/// Returns the words of an `ethtool_link_ext_state` and its substate.
+/// Returns the reason why a link is down: the words of an `ethtool_link_ext_state` and of its
+/// substate (`cable issue: unsupported cable`). States count from 0, substates from 1.
 pub(super) fn down(state: u64, substate: Option<u64>) -> String {
     const STATES: [&str; 11] = [
         "autoneg",
@@ -104,21 +109,22 @@ pub(super) fn down(state: u64, substate: Option<u64>) -> String {
         10 => &["CMIS not ready"],
         _ => &[],
     };
-    let at = |index: u64| usize::try_from(index).ok();
-    let reason = |words: &[&str], index: Option<usize>, number: u64| {
-        let known = index.and_then(|index| words.get(index));
-        known.map_or_else(|| format!("reason {number}"), |word| (*word).to_owned())
-    };
-    let state = reason(&STATES, at(state), state);
+    let state = reason(&STATES, state, state);
     match substate.filter(|substate| *substate != 0) {
         None => state,
-        // Substates count from 1.
-        Some(number) => format!("{state}: {}", reason(substates, at(number - 1), number)),
+        Some(number) => format!("{state}: {}", reason(substates, number - 1, number)),
     }
 }
 
-/// Returns the name of a counter of a group, by `ETHTOOL_A_STATS_ETH_*` and
-/// `ETHTOOL_A_STATS_RMON_*`, which count from 0. Histograms of frame sizes have no name.
+/// Returns the word at an index, or `reason` and the number if the list has no such word.
+fn reason(words: &[&str], index: u64, number: u64) -> String {
+    let known = usize::try_from(index).ok().and_then(|index| words.get(index));
+    known.map_or_else(|| format!("reason {number}"), |word| (*word).to_owned())
+}
+
+/// Returns the name of a counter. `group` is an `ETHTOOL_STATS_*` number. `number` is an
+/// `ETHTOOL_A_STATS_ETH_*` or `ETHTOOL_A_STATS_RMON_*` number of this group; it counts from 0.
+/// Histograms of frame sizes have no name.
 pub(super) fn counter(group: u64, number: u16) -> Option<&'static str> {
     const MAC: &str = "\
         frames_transmitted single_collisions multiple_collisions frames_received \
@@ -136,4 +142,20 @@ pub(super) fn counter(group: u64, number: u16) -> Option<&'static str> {
         _ => return None,
     };
     names.split(' ').nth(number.into())
+}
+
+#[test]
+fn a_module_has_the_word_of_its_identifier() {
+    // QSFP112 modules have the identifier of all QSFP modules with CMIS.
+    for (identifier, word) in [
+        (0x11, "QSFP28"),
+        (0x1e, "QSFP CMIS"),
+        (0x1f, "SFP-DD CMIS"),
+        (0x23, "CDFP x4 CMIS"),
+        (0x24, "CDFP x8 CMIS"),
+        (0x22, "module 34"),
+        (0xff, "module 255"),
+    ] {
+        assert_eq!(module(identifier), word);
+    }
 }

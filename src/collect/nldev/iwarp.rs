@@ -1,4 +1,6 @@
-//! Removes fields of iWARP queue pairs that the kernel reports without a meaning, for `nldev`.
+//! Removes fields of iWARP queue pairs that the kernel reports without a meaning.
+//!
+//! The module reads nothing. `nldev` uses it after the queue pairs are read.
 
 use crate::collect::reader::Reader;
 use crate::model::{HostReport, KnownFix, NodeType, Object};
@@ -8,9 +10,11 @@ const SIW_REPORTS_STATES: (u32, u32) = (6, 8);
 
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
-/// On iWARP the peer is a TCP connection: it has no queue pair number, no packet sequence number
-/// and no second path. The kernel sends these fields as the driver left them: 0, or on 5.10
-/// arbitrary bytes of its stack. An older siw also leaves the state of a queue pair unset.
+/// Removes the number of the remote queue pair, the packet sequence numbers and the state of path
+/// migration. An iWARP queue pair uses a TCP connection, which does not have these fields.
+///
+/// The kernel sends the fields as the driver left them: 0, or on Linux 5.10 arbitrary bytes of
+/// the kernel stack. An older siw also leaves the state of a queue pair unset.
 pub(super) fn remove_meaningless_fields(reader: &mut Reader<'_>, report: &mut HostReport) {
     let release = report.kernel_release();
     let HostReport { devices, resources: Some(resources), .. } = report else { return };
@@ -22,6 +26,7 @@ pub(super) fn remove_meaningless_fields(reader: &mut Reader<'_>, report: &mut Ho
             continue;
         }
         (qp.rqpn, qp.rq_psn, qp.sq_psn, qp.path_migration) = (None, None, None, None);
+        // An unknown release counts as older: `None` is less than `Some`.
         if device.driver.as_deref() == Some("siw") && release < Some(SIW_REPORTS_STATES) {
             let state = qp.state.take();
             is_doubtful |= state.is_some() && release.is_none();
@@ -34,7 +39,7 @@ pub(super) fn remove_meaningless_fields(reader: &mut Reader<'_>, report: &mut Ho
 }
 
 #[test]
-fn an_older_siw_tells_no_state() {
+fn an_older_or_unknown_release_of_siw_reports_no_state() {
     use crate::model::Via;
     let release = |kernel: &str| {
         let kernel = Some(kernel.to_owned());

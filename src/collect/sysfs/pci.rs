@@ -91,7 +91,7 @@ fn the_deepest_pci_address_counts() {
 }
 
 #[test]
-fn a_link_tells_the_folder_of_its_function() {
+fn a_link_leads_to_the_directory_of_its_function() {
     let target = "../../devices/pci0000:80/0000:80:02.2/0000:82:00.0/infiniband/mlx5_0";
     let folder = "/sys/devices/pci0000:80/0000:80:02.2/0000:82:00.0";
     assert_eq!(parse_folder(target).unwrap(), folder);

@@ -116,7 +116,7 @@ fn read_defaults(
     (mode, reader.value(&port.key(tos), &format!("{folder}/{tos}"), parse_index))
 }
 
-/// Reads the rate of an active port in bit/s, and the text of the file.
+/// Reads the rate of a port whose link is up, in bit/s, and the text of the file.
 fn read_rate(
     reader: &mut Reader<'_>,
     port: &PortPath,
@@ -132,12 +132,11 @@ fn read_rate(
         return (None, None);
     }
     let Some(text) = reader.decode_text(&key, &path, answer) else { return (None, None) };
-    let is_active = state.is_some_and(PortState::is_active);
     let rate_bps = parse_rate_bps(&text);
-    if is_active && rate_bps.is_none() {
+    if state.is_some_and(PortState::is_active) && rate_bps.is_none() {
         reader.report_malformed(&key, &path, &text);
     }
-    (rate_bps.filter(|_| is_active), Some(text))
+    (rate_bps.filter(|_| state.is_some_and(PortState::is_linked)), Some(text))
 }
 
 /// Parses `4: ACTIVE` by its number.

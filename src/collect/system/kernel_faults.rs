@@ -15,8 +15,6 @@ const WATCHDOG: &str = "NETDEV WATCHDOG: ";
 const MAX_TEXT: usize = 200;
 /// Limit of the faults of a host: each card has at most one of each kind.
 const MAX_FAULTS: usize = 1024;
-/// Limit of the drivers whose messages are read. Each one costs a read of the whole log.
-const MAX_DRIVERS: usize = 8;
 
 /// Parts that a message must contain, and the kinds of the faults. The first match counts.
 ///
@@ -48,17 +46,18 @@ pub(super) fn read(
         .filter_map(|device| device.driver.as_deref())
         .chain(idle.into_iter().flatten().filter_map(|function| function.driver.as_deref()))
         .collect();
+    if drivers.is_empty() {
+        return Some(Vec::new());
+    }
+    let of_drivers = drivers.iter().map(|driver| format!("{driver} "));
+    let tags: Vec<String> = of_drivers.chain([WATCHDOG.to_owned()]).collect();
+    let log = reader.read(KEY, &Question::KernelLog(tags.join("\n")))?;
+    let is_wanted = |text: &str| {
+        !text.starts_with(WATCHDOG)
+            || drivers.iter().any(|driver| text.contains(&format!("({driver})")))
+    };
     let mut faults = BTreeMap::new();
-    for driver in drivers.iter().take(MAX_DRIVERS) {
-        let log = reader.read(KEY, &Question::KernelLog(format!("{driver} ")))?;
-        add(&mut faults, &String::from_utf8_lossy(&log), |_| true);
-    }
-    if !drivers.is_empty() {
-        let log = reader.read(KEY, &Question::KernelLog(WATCHDOG.to_owned()))?;
-        let is_of_driver =
-            |text: &str| drivers.iter().any(|driver| text.contains(&format!("({driver})")));
-        add(&mut faults, &String::from_utf8_lossy(&log), is_of_driver);
-    }
+    add(&mut faults, &String::from_utf8_lossy(&log), is_wanted);
     let mut faults: Vec<KernelFault> = faults.into_values().collect();
     reader.truncate(KEY, "/dev/kmsg", MAX_FAULTS, &mut faults);
     Some(faults)

@@ -1,16 +1,19 @@
-//! The multicast forwarding table of a switch: the ports for each multicast LID.
+//! Prints the multicast forwarding table of a switch: the ports for each multicast LID.
 //!
 //! Used by `ibroute`.
 
 use super::{Range, Switch};
 use crate::mad::read_bits;
 
+/// Attribute `MulticastForwardingTable`.
 const MULTICAST_TABLE: u16 = 0x1b;
-/// Number of multicast LIDs, and of ports, in a block of the table.
+/// Number of multicast LIDs in a block of the table.
 const BLOCK: u32 = 32;
+/// Number of ports in a block of the table: a block has 16 bits for each LID.
 const PORTS: usize = 16;
-/// Lowest and highest multicast LID.
+/// Lowest multicast LID.
 const FIRST: u32 = 0xc000;
+/// Highest multicast LID.
 const LAST: u32 = 0xfffe;
 
 pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
@@ -31,16 +34,16 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     }
     let mut count = 0;
     for block in first / BLOCK..=last / BLOCK {
-        let mut masks = Vec::new();
+        let mut blocks = Vec::new();
         for chunk in 0..(ports + 1).div_ceil(PORTS) {
             let position = u32::try_from(chunk).unwrap_or(0) << 28;
             let modifier = (block - FIRST / BLOCK) | position;
             let Some(bytes) = switch.block(MULTICAST_TABLE, modifier) else { return };
-            masks.push(bytes);
+            blocks.push(bytes);
         }
         for lid in first.max(block * BLOCK)..=last.min(block * BLOCK + BLOCK - 1) {
-            let at = usize::try_from(lid % BLOCK).unwrap_or(0) * 16;
-            let masks: Vec<u64> = masks.iter().map(|bytes| read_bits(bytes, at, 16)).collect();
+            let bit = usize::try_from(lid % BLOCK).unwrap_or(0) * PORTS;
+            let masks: Vec<u64> = blocks.iter().map(|bytes| read_bits(bytes, bit, PORTS)).collect();
             if !range.is_all && masks.iter().all(|mask| *mask == 0) {
                 continue;
             }
@@ -56,6 +59,7 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     switch.count(count, range, "mlids");
 }
 
+/// Returns the lowest and the highest LID to print, with the warnings of the original tool.
 fn bounds(switch: &mut Switch<'_>, range: &Range) -> (u32, u32) {
     const FUNCTION: &str = "dump_multicast_tables";
     let (entries, top) = (switch.info.multicast_entries, u32::from(switch.info.multicast_top));
@@ -91,7 +95,7 @@ fn ruler(ports: u8) -> String {
     format!("{upper}     Ports: {}\n MLid\n", line(&ones))
 }
 
-/// Returns a mark under each port number in the masks.
+/// Returns a line with a mark for each port in the masks, in the columns of [`ruler`].
 fn marks(masks: &[u64], ports: usize) -> String {
     let is_set =
         |port: usize| masks.get(port / PORTS).is_some_and(|mask| mask >> (port % PORTS) & 1 == 1);

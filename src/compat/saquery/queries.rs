@@ -3,7 +3,7 @@
 //! Used by `saquery`.
 
 use super::options::{Operation, Print};
-use super::records::{self, Line};
+use super::records::{self, RecordLine};
 use super::table::{Administration, Conditions};
 use super::{PathQuery, SaRequest};
 use crate::compat::ToolError;
@@ -67,7 +67,7 @@ impl Administration<'_> {
         attribute: u16,
         conditions: &Conditions,
         title: &str,
-        lines: &[Line],
+        lines: &[RecordLine],
     ) -> Result<(), ToolError> {
         for record in self.table(attribute, conditions)? {
             self.print(&records::print(title, &record, lines));

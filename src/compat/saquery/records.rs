@@ -28,10 +28,10 @@ pub(super) enum Cell {
 
 /// A line: label, first bit of the value, width of the value in bits, format.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line(&'static str, usize, usize, Cell);
+pub(super) struct RecordLine(&'static str, usize, usize, Cell);
 
-pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
-    let line = |Line(label, bit, bits, cell): &Line| {
+pub(super) fn print(title: &str, record: &[u8], lines: &[RecordLine]) -> String {
+    let line = |RecordLine(label, bit, bits, cell): &RecordLine| {
         let number = || read_bits(record, *bit, *bits);
         let shown = match cell {
             Cell::Decimal => number().to_string(),
@@ -54,129 +54,129 @@ pub(super) fn gid(record: &[u8], at: usize) -> String {
 }
 
 /// `NodeRecord` without the description.
-pub(super) const NODE: &[Line] = &[
-    Line("lid.....................", 0, 16, Cell::Decimal),
-    Line("reserved................", 16, 16, Cell::Hex),
-    Line("base_version............", 32, 8, Cell::Hex),
-    Line("class_version...........", 40, 8, Cell::Hex),
-    Line("node_type...............", 48, 8, Cell::NodeType),
-    Line("num_ports...............", 56, 8, Cell::Decimal),
-    Line("sys_guid................", 64, 64, Cell::Guid),
-    Line("node_guid...............", 128, 64, Cell::Guid),
-    Line("port_guid...............", 192, 64, Cell::Guid),
-    Line("partition_cap...........", 256, 16, Cell::Hex),
-    Line("device_id...............", 272, 16, Cell::Hex),
-    Line("revision................", 288, 32, Cell::Hex),
-    Line("port_num................", 320, 8, Cell::Decimal),
-    Line("vendor_id...............", 328, 24, Cell::Hex),
+pub(super) const NODE: &[RecordLine] = &[
+    RecordLine("lid.....................", 0, 16, Cell::Decimal),
+    RecordLine("reserved................", 16, 16, Cell::Hex),
+    RecordLine("base_version............", 32, 8, Cell::Hex),
+    RecordLine("class_version...........", 40, 8, Cell::Hex),
+    RecordLine("node_type...............", 48, 8, Cell::NodeType),
+    RecordLine("num_ports...............", 56, 8, Cell::Decimal),
+    RecordLine("sys_guid................", 64, 64, Cell::Guid),
+    RecordLine("node_guid...............", 128, 64, Cell::Guid),
+    RecordLine("port_guid...............", 192, 64, Cell::Guid),
+    RecordLine("partition_cap...........", 256, 16, Cell::Hex),
+    RecordLine("device_id...............", 272, 16, Cell::Hex),
+    RecordLine("revision................", 288, 32, Cell::Hex),
+    RecordLine("port_num................", 320, 8, Cell::Decimal),
+    RecordLine("vendor_id...............", 328, 24, Cell::Hex),
 ];
 
 /// Short form of a `PortInfoRecord`.
-pub(super) const PORT: &[Line] = &[
-    Line("EndPortLid..............", 0, 16, Cell::Decimal),
-    Line("PortNum.................", 16, 8, Cell::Decimal),
-    Line("base_lid................", 160, 16, Cell::Decimal),
-    Line("master_sm_base_lid......", 176, 16, Cell::Decimal),
-    Line("capability_mask.........", 192, 32, Cell::Hex),
+pub(super) const PORT: &[RecordLine] = &[
+    RecordLine("EndPortLid..............", 0, 16, Cell::Decimal),
+    RecordLine("PortNum.................", 16, 8, Cell::Decimal),
+    RecordLine("base_lid................", 160, 16, Cell::Decimal),
+    RecordLine("master_sm_base_lid......", 176, 16, Cell::Decimal),
+    RecordLine("capability_mask.........", 192, 32, Cell::Hex),
 ];
 
 /// Key of a `PortInfoRecord`.
-pub(super) const PORT_KEY: &[Line] = &[
-    Line("EndPortLid..............", 0, 16, Cell::Decimal),
-    Line("PortNum.................", 16, 8, Cell::Decimal),
-    Line("Options.................", 24, 8, Cell::LowHex),
+pub(super) const PORT_KEY: &[RecordLine] = &[
+    RecordLine("EndPortLid..............", 0, 16, Cell::Decimal),
+    RecordLine("PortNum.................", 16, 8, Cell::Decimal),
+    RecordLine("Options.................", 24, 8, Cell::LowHex),
 ];
 
-pub(super) const LINK: &[Line] = &[
-    Line("FromLID....................", 0, 16, Cell::Decimal),
-    Line("FromPort...................", 16, 8, Cell::Decimal),
-    Line("ToPort.....................", 24, 8, Cell::Decimal),
-    Line("ToLID......................", 32, 16, Cell::Decimal),
+pub(super) const LINK: &[RecordLine] = &[
+    RecordLine("FromLID....................", 0, 16, Cell::Decimal),
+    RecordLine("FromPort...................", 16, 8, Cell::Decimal),
+    RecordLine("ToPort.....................", 24, 8, Cell::Decimal),
+    RecordLine("ToLID......................", 32, 16, Cell::Decimal),
 ];
 
-pub(super) const PATH: &[Line] = &[
-    Line("service_id..............", 0, 64, Cell::Guid),
-    Line("dgid....................", 64, 0, Cell::Gid),
-    Line("sgid....................", 192, 0, Cell::Gid),
-    Line("dlid....................", 320, 16, Cell::Decimal),
-    Line("slid....................", 336, 16, Cell::Decimal),
-    Line("hop_flow_raw............", 352, 32, Cell::Hex),
-    Line("tclass..................", 384, 8, Cell::Hex),
-    Line("num_path_revers.........", 392, 8, Cell::Hex),
-    Line("pkey....................", 400, 16, Cell::Hex),
-    Line("qos_class...............", 416, 12, Cell::Hex),
-    Line("sl......................", 428, 4, Cell::Hex),
-    Line("mtu.....................", 432, 8, Cell::Hex),
-    Line("rate....................", 440, 8, Cell::Hex),
-    Line("pkt_life................", 448, 8, Cell::Hex),
-    Line("preference..............", 456, 8, Cell::Hex),
-    Line("resv2...................", 464, 48, Cell::Padded(12)),
+pub(super) const PATH: &[RecordLine] = &[
+    RecordLine("service_id..............", 0, 64, Cell::Guid),
+    RecordLine("dgid....................", 64, 0, Cell::Gid),
+    RecordLine("sgid....................", 192, 0, Cell::Gid),
+    RecordLine("dlid....................", 320, 16, Cell::Decimal),
+    RecordLine("slid....................", 336, 16, Cell::Decimal),
+    RecordLine("hop_flow_raw............", 352, 32, Cell::Hex),
+    RecordLine("tclass..................", 384, 8, Cell::Hex),
+    RecordLine("num_path_revers.........", 392, 8, Cell::Hex),
+    RecordLine("pkey....................", 400, 16, Cell::Hex),
+    RecordLine("qos_class...............", 416, 12, Cell::Hex),
+    RecordLine("sl......................", 428, 4, Cell::Hex),
+    RecordLine("mtu.....................", 432, 8, Cell::Hex),
+    RecordLine("rate....................", 440, 8, Cell::Hex),
+    RecordLine("pkt_life................", 448, 8, Cell::Hex),
+    RecordLine("preference..............", 456, 8, Cell::Hex),
+    RecordLine("resv2...................", 464, 48, Cell::Padded(12)),
 ];
 
 /// `SMInfoRecord` after its first two lines.
-pub(super) const MANAGER: &[Line] = &[
-    Line("LID...................", 0, 16, Cell::Decimal),
-    Line("SMInfo dump:", 0, 0, Cell::Nothing),
-    Line("GUID..................", 32, 64, Cell::Guid),
-    Line("SM_Key................", 96, 64, Cell::Guid),
-    Line("ActCount..............", 160, 32, Cell::Decimal),
-    Line("Priority..............", 192, 4, Cell::Decimal),
-    Line("SMState...............", 196, 4, Cell::Decimal),
+pub(super) const MANAGER: &[RecordLine] = &[
+    RecordLine("LID...................", 0, 16, Cell::Decimal),
+    RecordLine("SMInfo dump:", 0, 0, Cell::Nothing),
+    RecordLine("GUID..................", 32, 64, Cell::Guid),
+    RecordLine("SM_Key................", 96, 64, Cell::Guid),
+    RecordLine("ActCount..............", 160, 32, Cell::Decimal),
+    RecordLine("Priority..............", 192, 4, Cell::Decimal),
+    RecordLine("SMState...............", 196, 4, Cell::Decimal),
 ];
 
-pub(super) const SWITCH: &[Line] = &[
-    Line("LinearFDBCap............................", 32, 16, Cell::Hex),
-    Line("RandomFDBCap............................", 48, 16, Cell::Hex),
-    Line("MulticastFDBCap.........................", 64, 16, Cell::Hex),
-    Line("LinearFDBTop............................", 80, 16, Cell::Hex),
-    Line("DefaultPort.............................", 96, 8, Cell::Decimal),
-    Line("DefaultMulticastPrimaryPort.............", 104, 8, Cell::Decimal),
-    Line("DefaultMulticastNotPrimaryPort..........", 112, 8, Cell::Decimal),
-    Line("LifeTimeValue/PortStateChange/OpSL2VL...", 120, 8, Cell::Hex),
-    Line("LIDsPerPort.............................", 128, 16, Cell::Hex),
-    Line("PartitionEnforcementCap.................", 144, 16, Cell::Hex),
-    Line("flags...................................", 160, 8, Cell::Hex),
+pub(super) const SWITCH: &[RecordLine] = &[
+    RecordLine("LinearFDBCap............................", 32, 16, Cell::Hex),
+    RecordLine("RandomFDBCap............................", 48, 16, Cell::Hex),
+    RecordLine("MulticastFDBCap.........................", 64, 16, Cell::Hex),
+    RecordLine("LinearFDBTop............................", 80, 16, Cell::Hex),
+    RecordLine("DefaultPort.............................", 96, 8, Cell::Decimal),
+    RecordLine("DefaultMulticastPrimaryPort.............", 104, 8, Cell::Decimal),
+    RecordLine("DefaultMulticastNotPrimaryPort..........", 112, 8, Cell::Decimal),
+    RecordLine("LifeTimeValue/PortStateChange/OpSL2VL...", 120, 8, Cell::Hex),
+    RecordLine("LIDsPerPort.............................", 128, 16, Cell::Hex),
+    RecordLine("PartitionEnforcementCap.................", 144, 16, Cell::Hex),
+    RecordLine("flags...................................", 160, 8, Cell::Hex),
 ];
 
 /// `SwitchInfoRecord` of a subnet administration with the highest multicast LID.
-pub(super) const SWITCH_TOP: &[Line] =
-    &[Line("MulticastFDBTop.........................", 176, 16, Cell::Hex)];
+pub(super) const SWITCH_TOP: &[RecordLine] =
+    &[RecordLine("MulticastFDBTop.........................", 176, 16, Cell::Hex)];
 
-pub(super) const GROUP: &[Line] = &[
-    Line("MGID....................", 0, 0, Cell::Gid),
-    Line("Mlid....................", 288, 16, Cell::Hex),
-    Line("Mtu.....................", 304, 8, Cell::Hex),
-    Line("pkey....................", 320, 16, Cell::Hex),
-    Line("Rate....................", 336, 8, Cell::Hex),
-    Line("SL......................", 352, 4, Cell::Hex),
+pub(super) const GROUP: &[RecordLine] = &[
+    RecordLine("MGID....................", 0, 0, Cell::Gid),
+    RecordLine("Mlid....................", 288, 16, Cell::Hex),
+    RecordLine("Mtu.....................", 304, 8, Cell::Hex),
+    RecordLine("pkey....................", 320, 16, Cell::Hex),
+    RecordLine("Rate....................", 336, 8, Cell::Hex),
+    RecordLine("SL......................", 352, 4, Cell::Hex),
 ];
 
 /// `MCMemberRecord` of a member, without the name of the node.
-pub(super) const MEMBER: &[Line] = &[
-    Line("MGID....................", 0, 0, Cell::Gid),
-    Line("Mlid....................", 288, 16, Cell::Hex),
-    Line("PortGid.................", 128, 0, Cell::Gid),
-    Line("ScopeState..............", 384, 8, Cell::Hex),
+pub(super) const MEMBER: &[RecordLine] = &[
+    RecordLine("MGID....................", 0, 0, Cell::Gid),
+    RecordLine("Mlid....................", 288, 16, Cell::Hex),
+    RecordLine("PortGid.................", 128, 0, Cell::Gid),
+    RecordLine("ScopeState..............", 384, 8, Cell::Hex),
     // The original reads the lowest bit; the specification has the highest bit.
-    Line("ProxyJoin...............", 399, 1, Cell::Hex),
+    RecordLine("ProxyJoin...............", 399, 1, Cell::Hex),
 ];
 
-pub(super) const CLASS_PORT_INFO: &[Line] = &[
-    Line("Base version.............", 0, 8, Cell::Decimal),
-    Line("Class version............", 8, 8, Cell::Decimal),
-    Line("Capability mask..........", 16, 16, Cell::Padded(4)),
-    Line("Capability mask 2........", 32, 27, Cell::Padded(8)),
-    Line("Response time value......", 59, 5, Cell::Padded(2)),
-    Line("Redirect GID.............", 64, 0, Cell::Gid),
-    Line("Redirect TC/SL/FL........", 192, 32, Cell::Padded(8)),
-    Line("Redirect LID.............", 224, 16, Cell::Decimal),
-    Line("Redirect PKey............", 240, 16, Cell::Padded(4)),
-    Line("Redirect QP..............", 256, 32, Cell::Padded(8)),
-    Line("Redirect QKey............", 288, 32, Cell::Padded(8)),
-    Line("Trap GID.................", 320, 0, Cell::Gid),
-    Line("Trap TC/SL/FL............", 448, 32, Cell::Padded(8)),
-    Line("Trap LID.................", 480, 16, Cell::Decimal),
-    Line("Trap PKey................", 496, 16, Cell::Padded(4)),
-    Line("Trap HL/QP...............", 512, 32, Cell::Padded(8)),
-    Line("Trap QKey................", 544, 32, Cell::Padded(8)),
+pub(super) const CLASS_PORT_INFO: &[RecordLine] = &[
+    RecordLine("Base version.............", 0, 8, Cell::Decimal),
+    RecordLine("Class version............", 8, 8, Cell::Decimal),
+    RecordLine("Capability mask..........", 16, 16, Cell::Padded(4)),
+    RecordLine("Capability mask 2........", 32, 27, Cell::Padded(8)),
+    RecordLine("Response time value......", 59, 5, Cell::Padded(2)),
+    RecordLine("Redirect GID.............", 64, 0, Cell::Gid),
+    RecordLine("Redirect TC/SL/FL........", 192, 32, Cell::Padded(8)),
+    RecordLine("Redirect LID.............", 224, 16, Cell::Decimal),
+    RecordLine("Redirect PKey............", 240, 16, Cell::Padded(4)),
+    RecordLine("Redirect QP..............", 256, 32, Cell::Padded(8)),
+    RecordLine("Redirect QKey............", 288, 32, Cell::Padded(8)),
+    RecordLine("Trap GID.................", 320, 0, Cell::Gid),
+    RecordLine("Trap TC/SL/FL............", 448, 32, Cell::Padded(8)),
+    RecordLine("Trap LID.................", 480, 16, Cell::Decimal),
+    RecordLine("Trap PKey................", 496, 16, Cell::Padded(4)),
+    RecordLine("Trap HL/QP...............", 512, 32, Cell::Padded(8)),
+    RecordLine("Trap QKey................", 544, 32, Cell::Padded(8)),
 ];

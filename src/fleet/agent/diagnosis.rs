@@ -1,4 +1,4 @@
-//! Determines why an agent does not respond, and ends it.
+//! Determines why an agent does not respond, and kills an agent that hangs.
 //!
 //! The causes are: the host is dead, the agent hangs, the agent ended, or the connection ended.
 
@@ -14,45 +14,106 @@ use crate::fleet::time_limit::MORE_TIME;
 use crate::fleet::{Access, CleanupFailure, Exit, HostResult, remote_command};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
-use crate::wire::{Loss, Process, WORKER_LEASE};
+use crate::wire::{AGENT_LEASE, EXPIRED_STATUS, Loss, Process, WORKER_LEASE};
 
 /// Time limit of a one-line command over an open session, and of the end of a killed child.
 pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time limit of the test command on an unresponsive host, which may only be suspended: an
-/// emulated host was suspended for four seconds, and a migrating virtual machine may be, too.
+/// Time limit of the test command on an unresponsive host. The host may only be suspended: an
+/// emulated host was suspended for 4 s, which is less than [`UNRESPONSIVE_AFTER`] and this limit
+/// together. A virtual machine can be suspended while it migrates.
 const SUSPENSION_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Time that an agent gets to send something on a responding host: some of its heartbeats.
-const RECOVERY: Duration = Duration::from_millis(750);
+/// Time in which the agent of a responding host must send a message. An agent that runs sends
+/// several heartbeats in this time.
+const RECOVERY_TIMEOUT: Duration = Duration::from_millis(750);
 
 /// Time limit of a new connection to a host whose first connection ended.
-const REOPEN: Duration = Duration::from_secs(3);
+const REOPEN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time that a wrapper script may run after its agent ended.
-const WRAPPER: Duration = Duration::from_millis(500);
+const WRAPPER_TIMEOUT: Duration = Duration::from_millis(500);
 
 const HOST_RESPONDS: &str = "the host responds";
 /// Purpose of [`LIST_STOPPED`] in messages.
 pub(in crate::fleet) const STOPPED: &str = "look for stopped or swapped-out processes";
+/// Command that lists all processes with their state and the kernel function in which they wait.
 pub(in crate::fleet) const LIST_STOPPED: &str = "ps -eo pid,stat,wchan:30,comm";
 
+/// True if the lease of an agent with this exit expired. The agent has greeted.
+pub(super) fn is_expiry(exit: &Exit) -> bool {
+    exit.status == Some(EXPIRED_STATUS)
+}
+
+/// Returns the message about an agent whose lease expired.
+pub(super) fn expired_agent() -> String {
+    expired("the agent ended", AGENT_LEASE)
+}
+
+fn expired(what: &str, lease: Duration) -> String {
+    format!(
+        "{what} because it received no message from this rdmactl for {}: rdmactl was stopped, or \
+         the network between them was interrupted",
+        clock::time_text(lease)
+    )
+}
+
+/// Result of [`Agent::diagnose`].
 pub(super) struct Diagnosis {
     pub(super) life: Life,
     /// Time at which the host was given up. A later message proves that it was only suspended.
     given_up: Option<Instant>,
 }
 
+/// Result of a command that looks for the process of the agent.
+#[derive(Debug, PartialEq, Eq)]
 enum AgentCheck {
     Running,
     Gone,
+    /// The host did not run the command, for this reason.
     Unresponsive(String),
+}
+
+impl AgentCheck {
+    /// Interprets the exit status of [`remote_command::is_there`], or the reason why no status
+    /// arrived.
+    fn of_search(status: Result<Option<i32>, String>) -> Self {
+        Self::of_status(status, |code| match code {
+            0 => Some(Self::Running),
+            3 | 4 => Some(Self::Gone),
+            _ => None,
+        })
+    }
+
+    /// Interprets the exit status of [`remote_command::kill`], or the reason why no status
+    /// arrived.
+    fn of_kill(status: Result<Option<i32>, String>) -> Self {
+        Self::of_status(status, |code| match code {
+            0 | 3 | 4 => Some(Self::Gone),
+            1 => Some(Self::Running),
+            _ => None,
+        })
+    }
+
+    fn of_status(
+        status: Result<Option<i32>, String>,
+        of_command: impl FnOnce(i32) -> Option<Self>,
+    ) -> Self {
+        match status {
+            // All other codes come from the launcher: it did not reach the host, or the
+            // connection ended.
+            Ok(Some(code)) => of_command(code)
+                .unwrap_or_else(|| Self::Unresponsive(format!("exit status {code}"))),
+            Ok(None) => Self::Unresponsive("killed by a signal".into()),
+            Err(why) => Self::Unresponsive(why),
+        }
+    }
 }
 
 impl Agent {
     /// Waits for a message that arrives after `since`, or for proof that none will arrive.
     pub(super) fn diagnose(&self, since: Instant) -> Diagnosis {
-        let (ended, check) = loop {
+        let (is_broken, check) = loop {
             let timeout = UNRESPONSIVE_AFTER.saturating_sub(self.inbox.idle_time());
             if let Some(life) = self.reported_life(since, timeout) {
                 return Diagnosis { life, given_up: None };
@@ -63,7 +124,7 @@ impl Agent {
             let check = self.check(SUSPENSION_TIMEOUT);
             let timeout = match check {
                 AgentCheck::Unresponsive(_) => Duration::ZERO,
-                AgentCheck::Running | AgentCheck::Gone => RECOVERY,
+                AgentCheck::Running | AgentCheck::Gone => RECOVERY_TIMEOUT,
             };
             if let Some(life) = self.reported_life(since, timeout) {
                 return Diagnosis { life, given_up: None };
@@ -78,7 +139,7 @@ impl Agent {
         }
         let service = self.link.service();
         let given_up = matches!(check, AgentCheck::Unresponsive(_)).then(clock::now);
-        let life = match (ended, check) {
+        let life = match (is_broken, check) {
             (false, AgentCheck::Running) => {
                 let seconds = UNRESPONSIVE_AFTER.as_secs();
                 Life::Hung(format!("agent unresponsive for {seconds} s; {service} still responds"))
@@ -91,9 +152,11 @@ impl Agent {
         Diagnosis { life, given_up }
     }
 
+    /// Returns how an agent ended whose process is gone, or whose output ended.
     fn how_it_ended(&self) -> Life {
         match self.pipe.ending() {
-            Ok(exit) => self.ended("the agent", &exit, self.link.judge(&exit)),
+            Ok(exit) if is_expiry(&exit) => Life::Expired(expired_agent()),
+            Ok(exit) => self.ended("the agent", &exit, self.link.reason_of(&exit)),
             Err(failure) if failure.reason == Reason::Lost => Life::Disconnected(format!(
                 "the connection of the agent over {} ended ({}), and with it the agent; {HOST_RESPONDS}",
                 self.link.service(),
@@ -107,6 +170,7 @@ impl Agent {
         }
     }
 
+    /// Returns the end of `who`, with the exit status and the last line on stderr.
     fn ended(&self, who: &str, exit: &Exit, reason: Reason) -> Life {
         let said = last_line(&self.pipe.stderr());
         if reason == Reason::Lost {
@@ -127,14 +191,16 @@ impl Agent {
         };
         leader.pid == agent.pid
             || access.ends_processes()
-            || self.pipe.wait(Deadline::after(WRAPPER)).is_ok()
+            || self.pipe.wait(Deadline::after(WRAPPER_TIMEOUT)).is_ok()
     }
 
+    /// Returns the leader of the process group that the host started.
     fn leader(&self) -> Option<Process> {
         self.started?.leader()
     }
 
-    /// Returns the process that the agent reported, else the process that the host started.
+    /// Returns the process that the agent reported, else the process that the host reported at
+    /// the start.
     fn process(&self) -> Option<Process> {
         self.inbox.lock().process.or_else(|| self.started?.process())
     }
@@ -160,11 +226,9 @@ impl Agent {
             Some(Loss::Hung) => {
                 Life::Hung("the worker of the agent is unresponsive; its supervisor runs".into())
             }
-            Some(Loss::Expired) => Life::Expired(format!(
-                "the agent ended its queue pairs because it received no message from this rdmactl for \
-                 {}: rdmactl was stopped, or the network between them was interrupted",
-                clock::time_text(WORKER_LEASE)
-            )),
+            Some(Loss::Expired) => {
+                Life::Expired(expired("the agent ended its queue pairs", WORKER_LEASE))
+            }
             Some(Loss::Ended { status, signal }) => {
                 let signal = signal.map(|number| number.to_string());
                 let exit = Exit { status, signal };
@@ -191,10 +255,11 @@ impl Agent {
         }
     }
 
+    /// Kills the agent if it still runs. Fails if the agent may still run afterwards.
     pub(super) fn ensure_ended(&self) -> Result<(), CleanupFailure> {
         let access = match &self.link {
             AgentLink::Local(_) => None,
-            // The connection is cut. This ends the input of the agent, and with it the agent.
+            // The connection is cut. The end of its input ends the agent.
             AgentLink::Remote(access, _) if access.is_cancelled() => return Ok(()),
             AgentLink::Remote(access, privilege) => Some((&**access, *privilege)),
         };
@@ -210,6 +275,7 @@ impl Agent {
         }
     }
 
+    /// Looks for the process of the agent.
     fn check(&self, timeout: Duration) -> AgentCheck {
         match &self.link {
             AgentLink::Local(_) if self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() => {
@@ -217,14 +283,7 @@ impl Agent {
             }
             AgentLink::Local(_) => AgentCheck::Running,
             AgentLink::Remote(access, _) => {
-                let status = self.run_there(access, timeout, remote_command::is_there);
-                status.map_or_else(AgentCheck::Unresponsive, |status| match status {
-                    Some(0) => AgentCheck::Running,
-                    Some(3 | 4) => AgentCheck::Gone,
-                    // A launcher without a host and an ended connection also exit with these codes.
-                    Some(code) => AgentCheck::Unresponsive(format!("exit status {code}")),
-                    None => AgentCheck::Unresponsive("killed by a signal".into()),
-                })
+                AgentCheck::of_search(self.run_there(access, timeout, remote_command::is_there))
             }
         }
     }
@@ -240,17 +299,14 @@ impl Agent {
             }
             AgentLink::Remote(access, privilege) => {
                 let kill = |process| remote_command::kill(process, self.leader(), *privilege);
-                let status = self.run_there(access, CHECK_TIMEOUT, kill);
-                status.map_or_else(AgentCheck::Unresponsive, |status| match status {
-                    Some(0 | 3 | 4) => AgentCheck::Gone,
-                    _ => AgentCheck::Running,
-                })
+                AgentCheck::of_kill(self.run_there(access, CHECK_TIMEOUT, kill))
             }
         }
     }
 
-    /// Runs a command on the agent's process over a new channel, or over a new connection if the
-    /// first one is over. Returns its exit status, or the reason why none arrived.
+    /// Runs a command for the agent's process over a new channel, or over a new connection if
+    /// the first connection ended. Returns the exit status of the command, or the reason why no
+    /// status arrived.
     fn run_there(
         &self,
         access: &Arc<dyn Access>,
@@ -262,7 +318,7 @@ impl Agent {
             Some(access) => access.run(&command, Deadline::after(timeout)),
             None => match access.run(&command, Deadline::after(timeout)) {
                 Err(failure) if failure.reason == Reason::Lost => {
-                    self.run_anew(access, &command, failure)
+                    self.run_over_new_connection(access, &command, failure)
                 }
                 exit => exit,
             },
@@ -270,17 +326,41 @@ impl Agent {
         exit.map(|exit| exit.status).map_err(|failure| failure.detail)
     }
 
-    fn run_anew(
+    /// Runs a command over a second connection, which is kept for later commands. `failure` is
+    /// the result if no second connection is possible.
+    fn run_over_new_connection(
         &self,
         access: &Arc<dyn Access>,
         command: &str,
         failure: HostFailure,
     ) -> HostResult<Exit> {
-        let deadline = Deadline::after(REOPEN);
-        let again = access.reopen(deadline).unwrap_or(Err(failure))?;
+        let deadline = Deadline::after(REOPEN_TIMEOUT);
+        let reopened = access.reopen(deadline).unwrap_or(Err(failure))?;
         // The deadline of the login would end later commands.
-        again.set_deadline(None);
-        let again = self.reopened.get_or_init(|| again);
-        again.run(command, Deadline::after(deadline.remaining().max(CHECK_TIMEOUT)))
+        reopened.set_deadline(None);
+        let reopened = self.reopened.get_or_init(|| reopened);
+        reopened.run(command, Deadline::after(deadline.remaining().max(CHECK_TIMEOUT)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_exit_status_of_the_host_shows_whether_the_agent_runs() {
+        let unresponsive = |why: &str| AgentCheck::Unresponsive(why.into());
+        for (status, search, kill) in [
+            (Ok(Some(0)), AgentCheck::Running, AgentCheck::Gone),
+            (Ok(Some(3)), AgentCheck::Gone, AgentCheck::Gone),
+            (Ok(Some(4)), AgentCheck::Gone, AgentCheck::Gone),
+            (Ok(Some(1)), unresponsive("exit status 1"), AgentCheck::Running),
+            (Ok(Some(255)), unresponsive("exit status 255"), unresponsive("exit status 255")),
+            (Ok(None), unresponsive("killed by a signal"), unresponsive("killed by a signal")),
+            (Err("timed out".to_owned()), unresponsive("timed out"), unresponsive("timed out")),
+        ] {
+            assert_eq!(AgentCheck::of_search(status.clone()), search, "{status:?}");
+            assert_eq!(AgentCheck::of_kill(status.clone()), kill, "{status:?}");
+        }
     }
 }

@@ -34,7 +34,7 @@ type Reader = FrameReader<BufReader<DeadlineReader>>;
 pub(super) struct Inbox {
     /// `None` after a separate thread has taken it.
     reader: Mutex<Option<Reader>>,
-    state: Mutex<State>,
+    state: Mutex<InboxState>,
     changed: Condvar,
     delta_receiver: Mutex<Option<DeltaReceiver>>,
     share: Mutex<MemoryShare>,
@@ -46,7 +46,7 @@ enum ReportText {
     Change(u64, String),
 }
 
-pub(super) struct State {
+pub(super) struct InboxState {
     listens: bool,
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
@@ -68,7 +68,7 @@ pub(super) struct State {
 
 impl Inbox {
     pub(super) fn new(stream: BufReader<DeadlineReader>) -> Self {
-        let state = State {
+        let state = InboxState {
             listens: false,
             replies: HashMap::new(),
             awaited: HashSet::new(),
@@ -121,7 +121,7 @@ impl Inbox {
         goes_on
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock()
     }
 
@@ -129,7 +129,7 @@ impl Inbox {
     pub(super) fn wait<T>(
         &self,
         deadline: Deadline,
-        mut check: impl FnMut(&mut State) -> Option<T>,
+        mut check: impl FnMut(&mut InboxState) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.lock();
         let deadline =
@@ -224,10 +224,11 @@ impl Inbox {
         self.lock().broken.clone()
     }
 
-    /// Returns true if the agent ended its worker because the operator sent nothing. The loss is
-    /// then forgotten, and the caller must start another worker.
+    /// Returns true if the agent ended its worker because the operator sent nothing, and runs. The
+    /// loss is then forgotten, and the caller must start another worker.
     pub(super) fn forget_expired_worker(&self) -> bool {
-        self.lock().loss.take_if(|loss| *loss == Loss::Expired).is_some()
+        let state = &mut *self.lock();
+        state.broken.is_none() && state.loss.take_if(|loss| *loss == Loss::Expired).is_some()
     }
 
     pub(super) fn give_up(&self, why: String) {
@@ -246,7 +247,7 @@ impl Inbox {
     }
 }
 
-impl State {
+impl InboxState {
     fn is_over(&self) -> bool {
         self.broken.is_some() || self.ended
     }

@@ -29,6 +29,10 @@ impl HostKey {
             key.n.as_positive_bytes().and(key.e.as_positive_bytes())?;
         }
         let plain = wire_form(certificate.public_key())?;
+        // `ssh_key` accepts keys with more bytes than their type has. It then reads the rest of the
+        // certificate at another place than OpenSSH, which rejects such keys.
+        let (_, fields) = take_string(&plain)?;
+        (blob.get(key_start(blob)?..key_end(blob)?)? == fields).then_some(())?;
         Some(Self { blob: blob.to_vec(), plain, certificate: Some(Box::new(certificate)) })
     }
 
@@ -53,17 +57,8 @@ impl HostKey {
 /// The signature is verified over the original.
 fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
     const SERIAL_AND_TYPE: usize = 8 + 4;
-    let fields_of_key = match type_of_blob(blob)? {
-        kind if kind.starts_with("ssh-ed25519-") => 1,
-        kind if kind.starts_with("sk-ecdsa-") => 3,
-        kind if kind.starts_with("ssh-dss-") => 4,
-        // RSA: exponent, modulus. ECDSA: curve, point. Security keys: key, application.
-        _ => 2,
-    };
-    let after_string = |at: usize| Some(blob.len() - take_string(blob.get(at..)?)?.1.len());
-    // The fields are the type, a nonce and the key, then the key id and the principals.
-    let key_ends = (0..2 + fields_of_key).try_fold(0, |at, _| after_string(at))?;
-    let times = after_string(after_string(key_ends + SERIAL_AND_TYPE)?)?;
+    // The key id and the principals stand before the times.
+    let times = after_strings(blob, key_end(blob)? + SERIAL_AND_TYPE, 2)?;
     let mut copy = blob.to_vec();
     for time in copy.get_mut(times..times + 16)?.chunks_exact_mut(8) {
         // Numbers above `i64::MAX` have the first bit set.
@@ -72,6 +67,29 @@ fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(copy)
+}
+
+/// Returns the place of the public key in a certificate, which starts with its type and a nonce.
+fn key_start(certificate: &[u8]) -> Option<usize> {
+    after_strings(certificate, 0, 2)
+}
+
+/// Returns the place after the public key of a certificate.
+fn key_end(certificate: &[u8]) -> Option<usize> {
+    let fields = match type_of_blob(certificate)? {
+        kind if kind.starts_with("ssh-ed25519-") => 1,
+        kind if kind.starts_with("sk-ecdsa-") => 3,
+        kind if kind.starts_with("ssh-dss-") => 4,
+        // RSA: exponent, modulus. ECDSA: curve, point. Security keys: key, application.
+        _ => 2,
+    };
+    after_strings(certificate, key_start(certificate)?, fields)
+}
+
+/// Returns the place after a number of strings.
+fn after_strings(bytes: &[u8], start: usize, count: usize) -> Option<usize> {
+    let after_string = |at, _| Some(bytes.len() - take_string(bytes.get(at..)?)?.1.len());
+    (0..count).try_fold(start, after_string)
 }
 
 /// Returns the size in bits of an RSA key in wire format (type, exponent, modulus).

@@ -31,7 +31,7 @@ impl Names {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct HostKeyLine {
     pub(super) marker: Marker,
     pub(super) names: Names,
     pub(super) kind: String,
@@ -40,7 +40,7 @@ pub(super) struct Line {
     pub(super) place: LinePosition,
 }
 
-impl Line {
+impl HostKeyLine {
     /// Parses a line; `None` for comments, empty lines and invalid keys.
     pub(super) fn parse(text: &str, place: LinePosition) -> Option<Self> {
         let mut fields = text.split([' ', '\t']).filter(|field| !field.is_empty());

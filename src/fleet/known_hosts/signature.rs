@@ -1,4 +1,7 @@
-//! Verifies the authority's signature on a certificate with OpenSSL, as the built-in SSH does.
+//! Verifies the signature of a certificate authority on a host certificate. `certificate` uses
+//! this module.
+//!
+//! OpenSSL verifies the signature, as in the built-in SSH (libssh2).
 
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::ec::{EcGroup, EcKey, EcPoint};
@@ -14,15 +17,15 @@ use ssh_key::{Algorithm, Certificate, HashAlg};
 
 use super::key::take_string;
 
-/// True if the authority signed all bytes before the signature in the certificate's wire format.
+/// True if the signature of the certificate is valid. `blob` is the certificate in wire format;
+/// the signature covers all fields before the signature.
 pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
     let signature = certificate.signature();
     let bytes = signature.as_bytes();
-    // A signature in wire format is two length-prefixed strings: its algorithm and its bytes.
-    let Some(signed) = signed_part(blob, 8 + signature.algorithm().as_str().len() + bytes.len())
-    else {
-        return false;
-    };
+    // A signature in wire format is two strings, each after 4 bytes of length: the algorithm and
+    // the signature bytes.
+    let length = 4 + signature.algorithm().as_str().len() + 4 + bytes.len();
+    let Some(signed) = signed_part(blob, length) else { return false };
     let valid = match (certificate.signature_key(), signature.algorithm()) {
         (KeyData::Ed25519(key), Algorithm::Ed25519) => {
             PKey::public_key_from_raw_bytes(&key.0, Id::ED25519)
@@ -44,7 +47,8 @@ pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
     valid.unwrap_or(false)
 }
 
-/// Returns the bytes before the last field, whose length is known.
+/// Returns the bytes before the signature, which is the last field of a certificate. Returns
+/// `None` if the last field does not have `signature_length` bytes.
 fn signed_part(blob: &[u8], signature_length: usize) -> Option<&[u8]> {
     let (signed, field) = blob.split_at(blob.len().checked_sub(signature_length)?.checked_sub(4)?);
     matches!(take_string(field), Some((_, []))).then_some(signed)

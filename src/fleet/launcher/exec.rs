@@ -13,7 +13,7 @@ use super::line_mux;
 use super::template::{Template, TemplateError};
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
-use crate::fleet::quote::last_line;
+use crate::fleet::quote::{last_line, quote};
 use crate::fleet::remote_command::{self, Privilege};
 use crate::fleet::{Access, HostResult, Nonce, Pipe, Uploaded, Watchdog, local};
 use crate::hosts::Host;
@@ -150,9 +150,9 @@ impl Access for ExecAccess {
         if label.is_empty() {
             return Ok(pipe);
         }
-        let label = String::from_utf8_lossy(&label).into_owned();
+        let label = quote(&String::from_utf8_lossy(&label));
         let detail = format!(
-            "{} writes {label:?} before each line; this works only with an installed rdmactl",
+            "{} writes {label} before each line; this works only with an installed rdmactl",
             self.program
         );
         Err(HostFailure::new(Reason::NoAgent, detail).fix(format!(

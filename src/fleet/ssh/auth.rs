@@ -8,6 +8,7 @@ use super::libssh2_error;
 use super::session_io::SessionIo;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::known_hosts::{rsa_bits, type_of_blob};
+use crate::fleet::quote::quote;
 use crate::fleet::{HostResult, Target};
 use crate::model::{HostFailure, Reason};
 
@@ -167,7 +168,7 @@ fn refused(
     if let Ok(methods) = &methods
         && !methods.split(',').any(|method| method == "publickey")
     {
-        let methods = methods.escape_debug();
+        let methods = quote(methods);
         let detail = format!("sshd accepts no public keys from user {user}, only {methods}");
         return Err(failure(detail).fix(format!(
             "allow public keys in sshd_config on {}, because rdmactl offers no passwords; show the setting: sudo \

@@ -7,11 +7,6 @@ const CAPACITY: usize = 32 * 1024;
 /// First size of the buffer, in bytes. Most delta-encoded replies fit.
 const MIN: usize = 2 * 1024;
 
-/// True if a read or write has no data or room yet, so that the call must be repeated.
-pub(super) fn is_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Ended,

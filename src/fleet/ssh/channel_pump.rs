@@ -11,12 +11,13 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use ssh2::{Channel, Session};
 
-use super::buffer::{Buffer, Source, is_wait};
+use super::buffer::{Buffer, Source};
 use super::libssh2_error;
 use super::session_io::SessionIo;
 use crate::fleet::HostResult;
 use crate::fleet::pipe::{Exit, Shared};
 use crate::model::{HostFailure, Reason};
+use crate::sys::poll::is_wait;
 
 pub(super) struct Request {
     pub(super) command: String,

@@ -13,6 +13,7 @@ use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
 use crate::fleet::login_limits::{RETRIES, SshTimeouts, jitter};
+use crate::fleet::quote::quote;
 use crate::fleet::{SshRoute, Target, Watchdog, fault};
 use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
@@ -143,7 +144,7 @@ fn closed(greeting: &PreBanner, host: &Host) -> HostFailure {
     let words = greeting.words();
     let detail = match words.as_str() {
         "" => "the host closed the connection before its SSH banner".to_owned(),
-        words => format!("the host closed the connection with the message `{words}`"),
+        words => format!("the host closed the connection with the message {}", quote(words)),
     };
     HostFailure::new(Reason::Refused, detail)
         .fix(format!(
@@ -153,8 +154,8 @@ fn closed(greeting: &PreBanner, host: &Host) -> HostFailure {
 
 fn garbage(greeting: &PreBanner, target: &Target) -> HostFailure {
     let Target { host, port, .. } = target;
-    let words = greeting.words();
-    let detail = format!("no SSH server on port {port}; its output begins with `{words}`");
+    let words = quote(&greeting.words());
+    let detail = format!("no SSH server on port {port}; its output begins with {words}");
     HostFailure::new(Reason::Garbage, detail).fix(format!(
         "on {host}, list the program that listens on the port: ss -ltnp sport = :{port}"
     ))

@@ -16,13 +16,14 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
-use super::buffer::{Source, is_wait};
+use super::buffer::Source;
 use super::connection::{Connection, Helper};
 use super::libssh2_error;
 use super::pre_banner::PreBanner;
 use super::session_buffers::SessionBuffers;
 use crate::fleet::watchdog::Guard;
-use crate::sys::{self, poll};
+use crate::sys;
+use crate::sys::poll::{self, is_wait};
 
 pub(super) struct SessionIo {
     pub(super) session: ssh2::Session,

@@ -103,7 +103,17 @@ impl SshCall {
 
     /// Returns the call as the operator would type it, without values that may be secrets.
     pub fn manual_command(&self) -> String {
-        let mut words = vec!["ssh".to_owned()];
+        self.typed("ssh")
+    }
+
+    /// Returns the command that prints the effective configuration, in the form of
+    /// [`SshCall::manual_command`].
+    pub fn manual_configuration(&self) -> String {
+        self.typed("ssh -G")
+    }
+
+    fn typed(&self, program: &str) -> String {
+        let mut words = vec![program.to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));
         words.extend(self.options.iter().map(|option| format!("-o {}=VALUE", key(option))));
         words.extend(self.jumps.iter().map(|jumps| format!("-J {jumps}")));
@@ -137,4 +147,21 @@ impl SshCall {
         }
         command.arg("--").arg(&self.host);
     }
+}
+
+#[test]
+fn both_typed_commands_have_the_same_arguments() {
+    let call = SshCall {
+        program: "/opt/ssh/bin/ssh".into(),
+        config: Some("/etc/ssh.conf".into()),
+        options: vec!["User=x".into()],
+        jumps: Some("ssh1".into()),
+        user: Some("u".into()),
+        port: Some(7),
+        host: "n1".into(),
+        agent: None,
+    };
+    let arguments = "-F /etc/ssh.conf -o User=VALUE -J ssh1 -p 7 u@n1";
+    assert_eq!(call.manual_command(), format!("ssh {arguments}"));
+    assert_eq!(call.manual_configuration(), format!("ssh -G {arguments}"));
 }

@@ -6,7 +6,7 @@
 
 use super::SshCall;
 use crate::fleet::fault;
-use crate::fleet::quote::{last_line, quote};
+use crate::fleet::quote::{harmless, last_line, quote};
 use crate::model::{HostFailure, Reason};
 
 /// Phrases of OpenSSH, the most specific first. With jump hosts, several `ssh` processes print
@@ -54,14 +54,15 @@ impl SshCall {
                 let offending = log.lines().find(|line| line.starts_with("Offending "));
                 let place = offending.and_then(|line| line.trim().split_once(" key in "));
                 let place =
-                    place.map_or(String::new(), |(_, place)| format!(" in {}", quote(place)));
+                    place.map_or(String::new(), |(_, place)| format!(" in {}", harmless(place)));
                 if reason == Reason::HostkeyRevoked {
                     let detail = format!("ssh: the host key is marked as revoked{place}");
                     return HostFailure::new(reason, detail).fix(fault::REVOKED);
                 }
                 let remove =
                     log.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
-                let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", self.host), quote);
+                let remove =
+                    remove.map_or_else(|| format!("ssh-keygen -R '{}'", self.host), harmless);
                 let detail = format!("ssh: the host key is not the one on record{place}");
                 HostFailure::new(reason, detail).fix(fault::changed_key(&remove, &manual_command))
             }
@@ -217,7 +218,7 @@ mod tests {
                 "kex_exchange",
                 "test the login",
             ),
-            ("odd\x1b[2J\n", Reason::Transport, r"ssh: odd\u{1b}[2J", "test the login"),
+            ("odd\x1b[2J\n", Reason::Transport, r#"ssh: "odd\u{1b}[2J""#, "test the login"),
             ("", Reason::Transport, "without a message", manual_command),
         ] {
             let failure = of(log);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_host_tells_why_on_stderr() {
+    fn stderr_has_the_reason_of_a_jump_host() {
         let failure = failure_of(
             "Connection closed by UNKNOWN port 65535\n",
             "root@b: Permission denied (publickey).\n",
@@ -262,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_told_only_where_all_agree() {
+    fn a_reason_needs_equal_failures() {
         let refused = "channel 2: open failed: connect failed: Connection refused\n";
         let prohibited = "channel 3: open failed: administratively prohibited: open failed\n";
         let of = |text: String| agreed(&unreached(text.as_bytes()));
         let (reason, words) = of(format!("{refused}x\n{refused}")).unwrap();
-        assert_eq!((reason, &*words), (Reason::Refused, "Connection refused"));
+        assert_eq!((reason, &*words), (Reason::Refused, "\"Connection refused\""));
         assert_eq!(of(prohibited.to_owned()).unwrap().0, Reason::Refused);
         assert_eq!(of(format!("{refused}{prohibited}")), None);
         assert_eq!(unreached(format!("{refused}{prohibited}").as_bytes()).len(), 2);

@@ -27,7 +27,7 @@ pub struct SshConfigCache {
 struct Shared {
     /// `Host` lines of the file that the first call names. All calls of a run name the same file.
     lines: OnceLock<(Option<PathBuf>, Option<Lines>)>,
-    answers: Mutex<HashMap<Class, Arc<OnceLock<Answer>>>>,
+    answers: Mutex<HashMap<Class, Arc<OnceLock<CachedConfig>>>>,
     /// True if the `ssh` program exists. A run has one `ssh` program.
     has_program: OnceLock<bool>,
 }
@@ -40,7 +40,7 @@ struct Class {
 }
 
 #[derive(Debug)]
-struct Answer {
+struct CachedConfig {
     config: HostResult<SshConfig>,
     /// True if the reply is valid for the whole class, except for the name.
     is_shared: bool,
@@ -78,7 +78,7 @@ impl SshConfigCache {
                 config.first("hostname") == Some(&*lines.host_name(&call.host))
                     && values.all(|value| !value.contains(&call.host))
             });
-            Answer { config, is_shared }
+            CachedConfig { config, is_shared }
         });
         match &answer.config {
             Ok(config) if first => Ok(config.clone()),

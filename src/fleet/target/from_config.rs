@@ -47,7 +47,7 @@ impl SshConfig {
             jump.program.clone_from(&call.program);
             jump.config.clone_from(&call.config);
         }
-        if let Some(socket) = self.set("controlpath").map(PathBuf::from)
+        if let Some(socket) = self.unless_none("controlpath").map(PathBuf::from)
             && has_master(&socket)
         {
             target.client = SshClient::Borrowed(socket);
@@ -76,7 +76,7 @@ impl SshConfig {
             record_in: None,
             host_keys: self.host_keys(),
             hash_known_hosts: self.is("hashknownhosts", &["yes", "true"]),
-            host_key_alias: self.set("hostkeyalias").map(str::to_owned),
+            host_key_alias: self.unless_none("hostkeyalias").map(str::to_owned),
             connect_timeout: self
                 .first("connecttimeout")
                 .and_then(|seconds| seconds.parse().ok())
@@ -106,7 +106,7 @@ impl SshConfig {
             port: target.port,
             user: &user,
         };
-        if self.set("proxycommand").is_some() {
+        if self.unless_none("proxycommand").is_some() {
             for name in [&address, &named, &user] {
                 check_for_shell(name)?;
             }
@@ -115,9 +115,9 @@ impl SshConfig {
     }
 
     fn expand(&self, tokens: &Tokens<'_>, target: &mut Target) -> Result<(), UnknownToken> {
-        if let Some(command) = self.set("proxycommand") {
+        if let Some(command) = self.unless_none("proxycommand") {
             target.route = SshRoute::Command(tokens.expand(command)?);
-        } else if let Some(jumps) = self.set("proxyjump") {
+        } else if let Some(jumps) = self.unless_none("proxyjump") {
             target.route = SshRoute::Jump(jump(&tokens.expand(jumps)?));
         }
         let files = |option: &str| -> Result<Vec<PathBuf>, UnknownToken> {

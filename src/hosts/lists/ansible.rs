@@ -8,18 +8,23 @@ use std::collections::HashMap;
 
 use super::{Entry, FormatError, quoted};
 
-/// Limit of the names in one file. A numeric range counts as one name.
-const MAX_NAMES: usize = 65_536;
+/// Maximum number of hosts of one file.
+const MAX_HOSTS: usize = 65_536;
+/// Maximum number of names in the lines of one file. A host may stand in several groups.
+const MAX_NAMES: usize = 16 * MAX_HOSTS;
 /// Maximum length of a pattern, in bytes. A name has at most 253 characters.
-const MAX_PATTERN: usize = 1_000;
+const MAX_PATTERN_BYTES: usize = 1_000;
+/// Order of letters in a range (`string.ascii_letters` of Python).
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// Pattern of the inventory, with the variables from all its lines.
+/// Host of the inventory, with the variables from all its lines.
 #[derive(Default)]
-struct HostPattern {
-    /// Number of the first line, from 1.
+struct InventoryHost {
+    /// Number of the first line with the host, from 1.
     line: usize,
-    names: Vec<String>,
+    name: String,
     address: Option<String>,
+    /// Port of the name in the first line, or of the last variable.
     port: Option<String>,
     user: Option<String>,
 }
@@ -33,9 +38,10 @@ pub(super) fn is_section(line: &str) -> bool {
     })
 }
 
+/// Returns the hosts of an inventory, one entry for each host.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
-    let (mut patterns, mut positions) = (Vec::<HostPattern>::new(), HashMap::new());
-    let (mut names_hosts, mut names_left) = (true, MAX_NAMES);
+    let (mut hosts, mut positions) = (Vec::<InventoryHost>::new(), HashMap::new());
+    let (mut lists_hosts, mut names_left) = (true, MAX_NAMES);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -46,29 +52,49 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
         }
         let head = line.split(" #").next().unwrap_or_default().trim_end();
         if head.starts_with('[') && head.ends_with(']') {
-            names_hosts = section_names_hosts(number, head)?;
+            lists_hosts = section_lists_hosts(number, head)?;
             continue;
         }
-        if !names_hosts {
+        if !lists_hosts {
             continue;
         }
         let Some(words) = shlex::split(line) else {
-            return Err(FormatError::new(number, "unclosed quote"));
+            let message = "unclosed quote, or a backslash at the end of the line";
+            return Err(FormatError::new(number, message)
+                .fix("write the value in quotes: web1 ansible_user='bob'"));
         };
-        let Some((name, variables)) = words.split_first() else { continue };
-        let position = *positions.entry(name.clone()).or_insert(patterns.len());
-        if position == patterns.len() {
-            let names = expand(number, name, &mut names_left)?;
-            patterns.push(HostPattern { line: number, names, ..HostPattern::default() });
-        }
-        if let Some(host) = patterns.get_mut(position) {
-            read_variables(number, host, variables)?;
+        let Some((pattern, variables)) = words.split_first() else { continue };
+        let names = expand(number, pattern)?;
+        names_left = names_left
+            .checked_sub(names.len())
+            .ok_or_else(|| too_many(number, "1,048,576 names in all lines"))?;
+        for name in names {
+            let (name, port) = split_port(name);
+            let position = *positions.entry(name.clone()).or_insert(hosts.len());
+            if position >= MAX_HOSTS {
+                return Err(too_many_hosts(number));
+            }
+            if position == hosts.len() {
+                hosts.push(InventoryHost { line: number, name, port, ..InventoryHost::default() });
+            }
+            if let Some(host) = hosts.get_mut(position) {
+                read_variables(number, host, variables)?;
+            }
         }
     }
-    Ok(patterns.into_iter().map(HostPattern::entry).collect())
+    Ok(hosts.into_iter().map(InventoryHost::entry).collect())
 }
 
-fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
+fn too_many(line: usize, what: &str) -> FormatError {
+    FormatError::new(line, format!("more than {what}")).fix("split the file into several files")
+}
+
+fn too_many_hosts(line: usize) -> FormatError {
+    too_many(line, "65,536 hosts")
+}
+
+/// Returns true if the lines of a section are hosts.
+fn section_lists_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
     match head.trim_matches(['[', ']']).split_once(':') {
         None => Ok(true),
         Some((_, "children" | "vars")) => Ok(false),
@@ -82,7 +108,7 @@ fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
 /// Stores the address, the port and the user of a host; ignores all other variables.
 fn read_variables(
     line: usize,
-    host: &mut HostPattern,
+    host: &mut InventoryHost,
     variables: &[String],
 ) -> Result<(), FormatError> {
     for variable in variables {
@@ -105,33 +131,36 @@ fn read_variables(
     Ok(())
 }
 
-impl HostPattern {
-    /// Returns the host set `USER@HOST:PORT,…` of the pattern.
+impl InventoryHost {
+    /// Returns the host as the host set `USER@HOST:PORT`.
     fn entry(self) -> Entry {
-        let Self { line, names, address, port, user } = self;
-        let names = address.map_or(names, |address| vec![address]);
-        let spell = |name: String| {
-            let (name, own_port) = match name.rsplit_once(':') {
-                Some((rest, port)) if !rest.contains(':') || rest.ends_with(']') => {
-                    (rest.trim_matches(['[', ']']).to_owned(), Some(port.to_owned()))
-                }
-                _ => (name, None),
-            };
-            let user = user.as_ref().map_or(String::new(), |user| format!("{user}@"));
-            match port.clone().or(own_port) {
-                Some(port) if name.contains(':') => format!("{user}[{name}]:{port}"),
-                Some(port) => format!("{user}{name}:{port}"),
-                None => format!("{user}{name}"),
-            }
+        let Self { line, name, address, port, user } = self;
+        let (name, own_port) = split_port(address.unwrap_or(name));
+        let user = user.map_or(String::new(), |user| format!("{user}@"));
+        let hosts = match port.or(own_port) {
+            Some(port) if name.contains(':') => format!("{user}[{name}]:{port}"),
+            Some(port) => format!("{user}{name}:{port}"),
+            None => format!("{user}{name}"),
         };
-        Entry { line, hosts: names.into_iter().map(spell).collect::<Vec<_>>().join(",") }
+        Entry { line, hosts }
     }
 }
 
-/// Expands a pattern to names, at most `names_left` ones. A numeric range stays one name.
-fn expand(line: usize, pattern: &str, names_left: &mut usize) -> Result<Vec<String>, FormatError> {
-    if pattern.len() > MAX_PATTERN {
-        return Err(FormatError::new(line, "the pattern is longer than 1,000 characters"));
+/// Splits the port from `name:22` or `[fd00::1]:22`.
+fn split_port(name: String) -> (String, Option<String>) {
+    match name.rsplit_once(':') {
+        Some((rest, port)) if !rest.contains(':') || rest.ends_with(']') => {
+            (rest.trim_matches(['[', ']']).to_owned(), Some(port.to_owned()))
+        }
+        _ => (name, None),
+    }
+}
+
+/// Expands the ranges of a pattern.
+fn expand(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(FormatError::new(line, "the pattern is longer than 1,000 bytes")
+            .fix("write a name with at most 253 characters"));
     }
     let mut names = vec![String::new()];
     let mut rest = pattern;
@@ -145,49 +174,52 @@ fn expand(line: usize, pattern: &str, names_left: &mut usize) -> Result<Vec<Stri
         } else {
             read_range(line, range)?
         };
-        if names.len() * choices.len() > *names_left {
-            return Err(FormatError::new(line, "more than 65,536 names"));
+        if names.len() * choices.len() > MAX_HOSTS {
+            return Err(too_many_hosts(line));
         }
         let with = |name| choices.iter().map(move |choice| format!("{name}{before}{choice}"));
         names = names.iter().flat_map(with).collect();
         rest = after;
     }
-    *names_left = names_left.saturating_sub(names.len());
     Ok(names.into_iter().map(|name| name + rest).collect())
 }
 
-/// Returns the names of a range: `[01-05/2]` for `01:05:2`, and three letters for `a:c`.
+/// Returns the choices of a range, at most one more than [`MAX_HOSTS`]: `01`, `03` and `05` for
+/// `01:05:2`, or `a`, `b` and `c` for `a:c`.
 fn read_range(line: usize, range: &str) -> Result<Vec<String>, FormatError> {
-    let wrong = |message: &str, fix: &str| {
+    let invalid = |message: &str, fix: &str| {
         Err(FormatError::new(line, format!("[{range}] {message}")).fix(fix))
     };
     let parts: Vec<&str> = range.split(':').collect();
     let (low, high, step) = match parts[..] {
         [low, high] => (low, high, "1"),
         [low, high, step] => (low, high, step),
-        _ => return wrong("is not an Ansible range", "write [01:16], [01:16:2] or [a:f]"),
+        _ => return invalid("is not an Ansible range", "write [01:16], [01:16:2] or [a:f]"),
     };
     let Some(step) = step.parse::<usize>().ok().filter(|step| *step > 0) else {
-        return wrong("has an invalid step", "write [01:16:2]");
+        return invalid("has an invalid step", "write [01:16:2]");
     };
-    if let (&[low @ (b'a'..=b'z' | b'A'..=b'Z')], &[high]) = (low.as_bytes(), high.as_bytes()) {
-        if low > high || low.is_ascii_uppercase() != high.is_ascii_uppercase() {
-            return wrong("is descending", "write [a:f] or [A:F]");
+    let letter = |bound: &str| LETTERS.find(bound).filter(|_| bound.len() == 1);
+    if let (Some(first), Some(last)) = (letter(low), letter(high)) {
+        if first > last {
+            return invalid("is descending", "write [a:f], [A:F] or [a:F]");
         }
-        let letters = (low..=high).step_by(step);
-        return Ok(letters.map(|letter| char::from(letter).to_string()).collect());
+        let letters = LETTERS[first..=last].chars().step_by(step);
+        return Ok(letters.map(String::from).collect());
     }
     let low = if low.is_empty() { "0" } else { low };
     let (Ok(first), Ok(last)) = (low.parse::<u64>(), high.parse::<u64>()) else {
-        return wrong("is not an Ansible range", "write [01:16], [01:16:2] or [a:f]");
+        return invalid("is not an Ansible range", "write [01:16], [01:16:2] or [a:f]");
     };
     if first > last {
-        return wrong("is descending", "write the lower number first");
+        return invalid("is descending", "write the lower number first");
     }
-    if low.len() > 1 && low.starts_with('0') && low.len() != high.len() {
-        return wrong("has bounds of different widths", "write [01:16] or [1:16]");
+    let width = if low.len() > 1 && low.starts_with('0') { low.len() } else { 0 };
+    if width > 0 && width != high.len() {
+        return invalid("has bounds of different widths", "write [01:16] or [1:16]");
     }
-    Ok(vec![if step == 1 { format!("[{low}-{high}]") } else { format!("[{low}-{high}/{step}]") }])
+    let numbers = (first..=last).step_by(step).take(MAX_HOSTS + 1);
+    Ok(numbers.map(|number| format!("{number:0width$}")).collect())
 }
 
 #[cfg(test)]
@@ -205,28 +237,59 @@ mod tests {
                     [dc:children]\nweb\ndb\n[dc:vars]\nntp=ntp.example.com\nansible_user=root\n";
         let expected = [
             "bob@mail.example.com",
-            "www[01-05/2].example.com",
-            "db-a.example.com,db-b.example.com,db-c.example.com",
+            "www01.example.com",
+            "www03.example.com",
+            "www05.example.com",
+            "db-a.example.com",
+            "db-b.example.com",
+            "db-c.example.com",
         ];
         assert_eq!(read(text), expected);
     }
 
     #[test]
     fn an_entry_has_the_address_port_and_user_to_connect_to() {
-        let table = [
-            ("h1 ansible_host=10.0.0.5 ansible_port=2222", "10.0.0.5:2222"),
-            ("h1:2222", "h1:2222"),
-            ("h1:2222 ansible_port=22", "h1:22"),
-            ("h1 ansible_host=fd00::1 ansible_port=22 ansible_user='bob'", "bob@[fd00::1]:22"),
-            ("h1 ansible_host=fd00::1", "fd00::1"),
-            ("[fd00::1]:22", "[fd00::1]:22"),
-            ("h[1:3] x='a b'", "h[1-3]"),
-            ("h[:3]", "h[0-3]"),
-            ("r[1:2][a:b]", "r[1-2]a,r[1-2]b"),
+        let table: [(&str, &[&str]); 12] = [
+            ("h1 ansible_host=10.0.0.5 ansible_port=2222", &["10.0.0.5:2222"]),
+            ("h1:2222", &["h1:2222"]),
+            ("h1:2222 ansible_port=22", &["h1:22"]),
+            ("h1:2222 ansible_host=10.0.0.5", &["10.0.0.5:2222"]),
+            ("h1 ansible_host=fd00::1 ansible_port=22 ansible_user='bob'", &["bob@[fd00::1]:22"]),
+            ("h1 ansible_host=fd00::1", &["fd00::1"]),
+            ("[fd00::1]:22", &["[fd00::1]:22"]),
+            ("h[1:3] x='a b'", &["h1", "h2", "h3"]),
+            ("h[:3]", &["h0", "h1", "h2", "h3"]),
+            ("h[08:10]", &["h08", "h09", "h10"]),
+            ("r[1:2][a:b]:22", &["r1a:22", "r1b:22", "r2a:22", "r2b:22"]),
+            ("h[y:B]", &["hy", "hz", "hA", "hB"]),
         ];
         for (text, expected) in table {
-            assert_eq!(read(text), [expected], "{text}");
+            assert_eq!(read(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn variables_of_all_lines_belong_to_a_host_of_a_range() {
+        let text = "www[1:3] ansible_user=bob\n[lab]\nwww1 ansible_host=10.0.0.5\n\
+                    [new]\nwww[2:3] ansible_port=2222\nwww3:22\n";
+        assert_eq!(read(text), ["bob@10.0.0.5", "bob@www2:2222", "bob@www3:2222"]);
+    }
+
+    #[test]
+    fn the_number_of_hosts_and_names_has_limits() {
+        let error = |text: &str| {
+            let error = hosts(text).unwrap_err();
+            assert!(error.fix.is_some(), "{error:?}");
+            (error.line, error.message)
+        };
+        let too_many_hosts = |line| (line, "more than 65,536 hosts".to_owned());
+        assert_eq!(error("h0\nh[1:65537]"), too_many_hosts(2));
+        assert_eq!(error("h[0:18446744073709551615]"), too_many_hosts(1));
+        let plain: Vec<String> = (0..=MAX_HOSTS).map(|number| format!("h{number}")).collect();
+        assert_eq!(read(&plain[1..].join("\n")).len(), MAX_HOSTS);
+        assert_eq!(error(&plain.join("\n")), too_many_hosts(MAX_HOSTS + 1));
+        let repeated = "h[1:65536]\n".repeat(17);
+        assert_eq!(error(&repeated), (17, "more than 1,048,576 names in all lines".to_owned()));
     }
 
     #[test]
@@ -235,6 +298,10 @@ mod tests {
             ("h1\nh[01:3]", 2, "different widths"),
             ("h[5:1]", 1, "is descending"),
             ("h[c:a]", 1, "is descending"),
+            ("h[A:b]", 1, "is descending"),
+            ("h[a:1]", 1, "is not an Ansible range"),
+            ("h[ab:cd]", 1, "is not an Ansible range"),
+            ("h1 x=a\\", 1, "a backslash at the end"),
             ("h[1-3]", 1, "is not an Ansible range"),
             ("h[1:3:0]", 1, "has an invalid step"),
             ("h[1:3", 1, "unclosed bracket"),
@@ -252,6 +319,12 @@ mod tests {
         for (text, line, said) in table {
             let error = hosts(text).unwrap_err();
             assert!(error.line == line && error.message.contains(said), "{text}: {error:?}");
+            assert!(error.fix.is_some(), "{text}: {error:?}");
         }
+        let error = hosts(&format!("h1\n{}", "é".repeat(501))).unwrap_err();
+        assert_eq!(
+            (error.line, error.message.as_str()),
+            (2, "the pattern is longer than 1,000 bytes")
+        );
     }
 }

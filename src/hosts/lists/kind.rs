@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_content_tells_the_kind() {
+    fn the_content_determines_the_kind() {
         let table = [
             ("n1\nn2\n", HostsFileKind::List),
             ("# all\nn[1-4] gpu1,gpu2\n@compute!n3", HostsFileKind::List),

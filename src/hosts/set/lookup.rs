@@ -1,13 +1,13 @@
-//! Interface to the hosts that a host set refers to: groups, files, stdin.
+//! Interface that resolves the groups, the files and the stdin that a host set names.
 //!
-//! The parser does no I/O itself; the caller passes a [`Lookup`]. The program uses
-//! [`Site`](crate::hosts::Site); tests and fuzzers use constant lines.
+//! The parser of host sets does no I/O; its caller passes a [`Lookup`]. rdmactl passes
+//! [`Site`](crate::hosts::Site); tests and fuzz targets pass constant lines.
 
 use std::fmt;
 
 use super::error::HostSetError;
 
-/// Resolves the groups and files of a host set. A method that is not implemented rejects them.
+/// Resolves the groups, files and stdin of a host set. The default methods reject them.
 pub trait Lookup {
     /// Returns the hosts of a group.
     ///
@@ -67,12 +67,12 @@ pub struct ResolvedLines {
     pub within: AllowedTerms,
 }
 
-/// Host set with its place.
+/// One line of a group, a file or stdin: a host set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedLine {
-    /// The host set.
+    /// Host set, as text.
     pub text: String,
-    /// File and line, or the command, for errors.
+    /// Origin of the line in errors: file and line number, or a command.
     pub place: String,
 }
 
@@ -81,11 +81,12 @@ pub struct ResolvedLine {
 pub enum AllowedTerms {
     /// Hosts only.
     Hosts,
-    /// Hosts and groups. Groups without a source belong to this source.
+    /// Hosts and groups. A group without a source belongs to this source; `None` is the default
+    /// source.
     Groups(Option<String>),
 }
 
-/// Reason why a group or file could not be resolved.
+/// Reason why a group, a file or stdin could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupError {
     /// Description of the error.
@@ -125,7 +126,7 @@ pub struct ResolvedLineError {
     pub error: HostSetError,
 }
 
-/// Rejects all groups, files and stdin, for text that must not refer to other data.
+/// Lookup that rejects groups, files and stdin, for host sets that may name hosts only.
 pub(super) struct NoLookup;
 
 impl Lookup for NoLookup {}

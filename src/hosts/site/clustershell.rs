@@ -9,12 +9,13 @@ mod source;
 mod upcall;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ListedGroup, text, wrong_line};
 use crate::hosts::lists::{ClusterShellConf, Group, Setting, read_flat_groups, read_yaml_groups};
 use crate::hosts::set::{GroupName, LookupError};
+use crate::input::Input;
 use source::{Origin, Source, Upcalls};
 use upcall::substitute;
 
@@ -71,7 +72,7 @@ impl Sources {
     fn without_conf(folders: &[PathBuf]) -> Result<Self, LookupError> {
         let mut sources = Self::default();
         if let Some(path) = flat_file(folders) {
-            let groups = read_flat_groups(&text::of_file(&path)?);
+            let groups = read_flat_groups(&text::read_file(&path)?);
             sources.sources.push(Source::listed(LOCAL, groups, &path));
         }
         for folder in folders {
@@ -109,10 +110,9 @@ impl Sources {
 
     fn add_yaml(&mut self, folder: &Path) -> Result<(), LookupError> {
         for path in files(folder, "yaml") {
-            // Unreadable files are skipped, as in `ClusterShell`.
-            let Ok(file) = File::open(&path) else { continue };
+            let Some(file) = open(&path) else { continue };
             let place = path.display().to_string();
-            let text = text::of(file, &place)?;
+            let text = text::read_opened(file, &place)?;
             let sources = read_yaml_groups(&text).map_err(|error| wrong_line(&place, error))?;
             let listed = |(name, groups): (String, _)| Source::listed(&name, groups, &path);
             self.sources.extend(sources.into_iter().map(listed));
@@ -171,7 +171,7 @@ impl Sources {
                 Some(groups) => all.extend(named(&source.name, groups, &source.place())),
                 None if source.name == LOCAL => {
                     let Some(path) = flat_file(folders) else { continue };
-                    let Ok(text) = text::of_file(&path) else { continue };
+                    let Ok(text) = text::read_file(&path) else { continue };
                     let place = path.display().to_string();
                     all.extend(named(LOCAL, &read_flat_groups(&text), &place));
                 }
@@ -191,12 +191,18 @@ pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     folders.into_iter().flat_map(files).find(|path| path.is_file())
 }
 
-/// Reads a configuration and its origin. Skips an unreadable file, as `ClusterShell` does.
+/// Opens a file of the configuration. `None` for an unreadable file, which is skipped as in
+/// `ClusterShell`. A pipe without a writer does not block.
+fn open(path: &Path) -> Option<Input> {
+    Input::open(path).ok()
+}
+
+/// Reads a configuration and its origin. `None` for an unreadable file.
 fn read_conf(path: &Path) -> Result<Option<(ClusterShellConf, Origin)>, LookupError> {
-    let Ok(file) = File::open(path) else { return Ok(None) };
+    let Some(file) = open(path) else { return Ok(None) };
     let place = path.display().to_string();
     let origin = Origin { path: path.to_owned(), metadata: file.metadata().ok().into() };
-    let conf = ClusterShellConf::parse(&text::of(file, &place)?);
+    let conf = ClusterShellConf::parse(&text::read_opened(file, &place)?);
     conf.map(|conf| Some((conf, origin))).map_err(|error| wrong_line(&place, error))
 }
 
@@ -247,4 +253,17 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+#[test]
+fn a_pipe_without_a_writer_does_not_block() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let folder = tempfile::tempdir().unwrap();
+    for name in [CONF, "racks.yaml"] {
+        let path = folder.path().join(name);
+        assert!(open(&path).is_none(), "a missing file is skipped");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(open(&path).is_some());
+    }
 }

@@ -30,7 +30,7 @@ pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<ResolvedLines, Lo
         };
         (!text.is_empty()).then(|| ResolvedLine { text, place: format!("{place}:{}", index + 1) })
     };
-    let text = text::of_file(&path)?;
+    let text = text::read_file(&path)?;
     Ok(ResolvedLines { lines: text.lines().enumerate().filter_map(line).collect(), within })
 }
 

@@ -1,10 +1,13 @@
 //! Table of all checks. `check --list`, `--explain` and docs/checks.md come from it.
+//!
+//! The brackets hold the parts of a report that a check needs. Parts behind a semicolon refine
+//! its result; the check works without them.
 
 use super::{Check, CheckScope};
 use crate::model::{Part, Severity};
 
 macro_rules! checks {
-    ($($id:literal $severity:ident $scope:ident [$($part:ident)*] {
+    ($($id:literal $severity:ident $scope:ident [$($need:ident)* $(; $($more:ident)+)?] {
         title: $title:literal,
         applies_to: $applies_to:literal,
         rule: $rule:literal,
@@ -25,7 +28,8 @@ macro_rules! checks {
             consequence: $consequence,
             remedy: $remedy,
             hides: &[$($($hides),*)?],
-            parts: &[$(Part::$part),*],
+            needs: &[$(Part::$need),*],
+            parts: &[$(Part::$need,)* $($(Part::$more),+)?],
         }),*];
     };
 }
@@ -46,7 +50,7 @@ checks! {
         origin: "kernel: drivers/infiniband/core/device.c",
         consequence: "all applications of the host use TCP",
         remedy: "modprobe the driver of the card, which lspci -k names; for software RDMA: rdma link add rxe0 type rxe netdev NETDEV",
-        hides: ["device.*"],
+        hides: ["device.idle_function"],
     }
     "unreadable" Unknown Host [] {
         title: "All requested data can be read.",
@@ -63,7 +67,6 @@ checks! {
         origin: "rdmactl",
         consequence: "all queue pairs of the device are closed",
         remedy: "read the kernel log: dmesg | grep DEVICE",
-        hides: ["port.*"],
     }
     "device.file_missing" Fail Host [Verbs] {
         title: "Each device has its device file.",
@@ -83,7 +86,7 @@ checks! {
         remedy: "usermod -aG GROUP USER; or in /etc/udev/rules.d: KERNEL==\"uverbs*\", MODE=\"0666\"",
         hides: ["unreadable"],
     }
-    "device.no_provider" Fail Port [Verbs] {
+    "device.no_provider" Fail Port [; Verbs] {
         title: "libibverbs has a userspace provider for each device.",
         applies_to: "devices of drivers that rdma-core supports",
         rule: "neither libibverbs lists the device, nor do library and list entry of the provider exist",
@@ -92,7 +95,7 @@ checks! {
         remedy: "apt install ibverbs-providers; dnf install libibverbs",
         hides: ["unreadable"],
     }
-    "device.no_guid" Fail Port [PciLinks] {
+    "device.no_guid" Fail Port [; PciLinks] {
         title: "Each InfiniBand device has a node GUID.",
         applies_to: "InfiniBand devices, above all virtual functions",
         rule: "node_guid is 0",
@@ -101,7 +104,7 @@ checks! {
         remedy: "on the hypervisor: ip link set INTERFACE vf N node_guid GUID",
         hides: ["port.not_active", "port.down"],
     }
-    "device.numa_unknown" Info Port [PciLinks] {
+    "device.numa_unknown" Info Port [; PciLinks] {
         title: "The NUMA node of each device is known.",
         applies_to: "PCI devices of hosts with several NUMA nodes",
         rule: "numa_node is -1, and another device of the host is on a node above 0",
@@ -133,23 +136,23 @@ checks! {
         consequence: "traffic of the GPU crosses a host bridge or the CPU interconnect",
         remedy: "repair the port of the nearest device",
     }
-    "port.down" Fail Port [Counters] {
+    "port.down" Fail Port [; Counters] {
         title: "Each port has a link.",
         applies_to: "every port; info if the port never carried a packet, another port of the device is active, and no host uses the port",
         rule: "the state is DOWN, and the physical state is not LinkUp",
         origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
         consequence: "no traffic passes the port",
         remedy: "connect or replace the cable; enable the switch port",
-        hides: ["port.slow", "port.pci_slow", "gid.none_usable", "port.link_lost", "port.errors", "gpu.far"],
+        hides: ["port.slow", "port.pci_slow", "port.link_lost", "port.errors", "gpu.far"],
     }
-    "port.disabled" Fail Port [Counters] {
+    "port.disabled" Fail Port [; Counters] {
         title: "Each port is enabled.",
         applies_to: "every port; info as for port.down",
         rule: "the physical state is Disabled",
         origin: "gpud: check_thresholds.go",
         consequence: "no traffic passes the port",
         remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable",
-        hides: ["port.slow", "gid.none_usable", "port.link_lost", "port.errors", "gpu.far"],
+        hides: ["port.slow", "port.link_lost", "port.errors", "gpu.far"],
     }
     "port.not_active" Fail Port [] {
         title: "A subnet manager has activated each port with a link.",
@@ -158,7 +161,7 @@ checks! {
         origin: "InfiniBand specification, volume 1, chapter 14; captures of BlueField-3",
         consequence: "no traffic passes the port",
         remedy: "rdmactl fabric sm; systemctl start opensm; for Omni-Path: systemctl start opafm",
-        hides: ["port.slow", "port.pkey_limited", "gpu.far"],
+        hides: ["port.slow", "gpu.far"],
     }
     "port.slow" Warn Port [] {
         title: "Each port has the rate of comparable ports.",
@@ -200,7 +203,7 @@ checks! {
         consequence: "new errors are not counted",
         remedy: "perfquery -C DEVICE -P PORT -R",
     }
-    "port.lossy" Info Port [Details Ethernet Netdevs] {
+    "port.lossy" Info Port [Details Ethernet; Netdevs] {
         title: "The RoCE traffic of each port is lossless.",
         applies_to: "RoCE ports of hardware",
         rule: "no priority flow control or pause covers the priority of the traffic; RoCE with ECN alone is a valid design",
@@ -208,7 +211,7 @@ checks! {
         consequence: "a congested switch drops packets, and RoCE sends them again",
         remedy: "rdmactl ports --lossless prints the commands",
     }
-    "port.mtu_low" Info Port [Verbs Netdevs] {
+    "port.mtu_low" Info Port [Verbs; Netdevs] {
         title: "Each RoCE port has the largest RDMA path MTU.",
         applies_to: "RoCE ports",
         rule: "the RDMA path MTU is below max_mtu; warn if the MTU of the interface is above 1500 but below 4192",
@@ -231,7 +234,6 @@ checks! {
         origin: "NCCL: src/transport/net_ib/connect.cc, validGid",
         consequence: "rdma_cm, NCCL and UCX do not find an address",
         remedy: "ip addr add ADDRESS/PREFIX dev NETDEV",
-        hides: ["gid.index_differs"],
     }
     "ipoib.pkey_missing" Fail Port [Pkeys Netdevs] {
         title: "The port has the partition of each IPoIB interface.",
@@ -265,7 +267,7 @@ checks! {
         consequence: "RDMA uses one member only",
         remedy: "change the mode of the bond",
     }
-    "connection.down" Fail Host [Connections Resources Gids] {
+    "connection.down" Fail Host [Connections; Resources Gids] {
         title: "All connections work.",
         applies_to: "mounts and sessions of NFS, BeeGFS, Lustre, NVMe-oF, iSER, SRP, SMB, RDS, SMC",
         rule: "the connection is down and does not use TCP instead",
@@ -273,7 +275,7 @@ checks! {
         consequence: "the mount or session hangs",
         remedy: "as the finding says",
     }
-    "connection.fallback_confirmed" Fail Host [Connections Resources Gids] {
+    "connection.fallback_confirmed" Fail Host [Connections; Resources Gids] {
         title: "No connection fell back to TCP.",
         applies_to: "connections for which RDMA was requested",
         rule: "RDMA was requested and TCP is in use; both facts were observed",
@@ -281,7 +283,7 @@ checks! {
         consequence: "a fraction of the bandwidth, and more CPU load",
         remedy: "as the finding says; rdmactl connections -v shows the evidence",
     }
-    "connection.degraded" Warn Host [Connections Resources Gids] {
+    "connection.degraded" Warn Host [Connections; Resources Gids] {
         title: "All channels of a connection over RDMA work.",
         applies_to: "connections over RDMA",
         rule: "a part of the connection fails",
@@ -289,7 +291,7 @@ checks! {
         consequence: "less bandwidth, or no second path",
         remedy: "as the finding says",
     }
-    "connection.mixed" Warn Host [Connections Resources Gids] {
+    "connection.mixed" Warn Host [Connections; Resources Gids] {
         title: "No connection uses RDMA and TCP at the same time.",
         applies_to: "connections and multipath devices",
         rule: "RDMA and TCP are in use by one connection or one storage device",
@@ -297,7 +299,7 @@ checks! {
         consequence: "the slower path sets the latency",
         remedy: "as the finding says",
     }
-    "connection.suspected" Warn Host [Connections Resources Gids] {
+    "connection.suspected" Warn Host [Connections; Resources Gids] {
         title: "No bulk data passes over TCP to a peer that RDMA reaches.",
         applies_to: "TCP connections between hosts with RDMA",
         rule: "bulk data over TCP, without proof of the request for RDMA",
@@ -312,7 +314,7 @@ checks! {
         origin: "rdma-core: kernel-boot/modules/rdma.conf, infiniband.conf",
         consequence: "programs cannot open devices, use rdma_cm or send MADs",
         remedy: "modprobe MODULE; for each boot: a file in /etc/modules-load.d",
-        hides: ["device.file_missing", "device.no_provider"],
+        hides: ["device.no_provider"],
     }
     "device.idle_function" Warn Host [System] {
         title: "Each network card that supports RDMA has an RDMA device.",
@@ -338,7 +340,15 @@ checks! {
         consequence: "jobs and containers inherit the limit; NCCL uses TCP",
         remedy: "LimitMEMLOCK=infinity in a drop-in of the unit",
     }
-    "service.ibacm" Warn Host [System Connections] {
+    "limit.service_open_files" Info Host [System] {
+        title: "Servers of BeeGFS may open enough files.",
+        applies_to: "running servers of BeeGFS on hosts with Omni-Path or TrueScale cards",
+        rule: "the soft limit of the main process is below 262,144",
+        origin: "BeeGFS documentation: RDMA support, large clusters with TrueScale",
+        consequence: "the server cannot accept more connections",
+        remedy: "LimitNOFILE=262144 in a drop-in of the unit",
+    }
+    "service.ibacm" Warn Host [System; Connections] {
         title: "ibacm does not run.",
         applies_to: "hosts with systemd",
         rule: "ibacm.service runs, or ibacm.socket is enabled; fail on clients of BeeGFS",
@@ -353,6 +363,14 @@ checks! {
         origin: "rdma-core: iwpmd(8)",
         consequence: "iWARP and TCP programs use the same ports",
         remedy: "systemctl enable --now iwpmd",
+    }
+    "service.opensm" Warn Host [System] {
+        title: "No host with Omni-Path alone runs opensm.",
+        applies_to: "hosts with systemd and Omni-Path ports, without InfiniBand ports",
+        rule: "opensm.service runs",
+        origin: "Debian: RDMA, Omni-Path Fabric Manager",
+        consequence: "opensm cannot manage Omni-Path; without opafm on some host, no port becomes active",
+        remedy: "systemctl disable --now opensm; install the fabric manager of Omni-Path (opafm) on one host",
     }
     "network.arp" Warn Host [System] {
         title: "Each interface answers ARP requests for its own addresses only.",
@@ -476,7 +494,7 @@ checks! {
         consequence: "the card may slow down under load",
         remedy: "another slot, or a BIOS update",
     }
-    "address.duplicate" Fail Fleet [Gids Netdevs] {
+    "address.duplicate" Fail Fleet [Gids; Netdevs] {
         title: "No two hosts have the same address.",
         applies_to: "GIDs of two or more hosts",
         rule: "a GID that is not link-local exists on two hosts",
@@ -517,7 +535,7 @@ checks! {
         consequence: "the host counts twice",
         remedy: "name the host once",
     }
-    "mtu.differs" Warn Fleet [Verbs Netdevs] {
+    "mtu.differs" Warn Fleet [Verbs; Netdevs] {
         title: "The ports of a network have the same MTU.",
         applies_to: "InfiniBand and RoCE ports of two or more hosts",
         rule: "the MTU differs from that of more than half of the ports",
@@ -716,7 +734,7 @@ checks! {
         consequence: "a fraction of the bandwidth",
         remedy: "reseat or replace the cable",
     }
-    "fabric.route_missing" Fail Subnet [Fabric FabricRoutes] {
+    "fabric.route_missing" Fail Subnet [Fabric; FabricRoutes] {
         title: "All switches have a route to all LIDs.",
         applies_to: "subnets whose forwarding tables were read",
         rule: "a forwarding table has no entry for an active LID",
@@ -724,7 +742,7 @@ checks! {
         consequence: "packets to the LID are dropped",
         remedy: "let the subnet manager sweep again: systemctl kill -s HUP opensm",
     }
-    "fabric.route_loop" Fail Subnet [Fabric FabricRoutes] {
+    "fabric.route_loop" Fail Subnet [Fabric; FabricRoutes] {
         title: "No route has a loop.",
         applies_to: "subnets whose forwarding tables were read",
         rule: "a route passes a switch twice",

@@ -33,7 +33,7 @@ impl Subnet {
 }
 
 #[test]
-fn a_subnet_is_told_by_its_first_bits() {
+fn a_subnet_contains_the_addresses_with_its_prefix() {
     let contains = |address: &str, bits, other: &str| {
         Subnet { address: address.parse().unwrap(), bits }.contains(other.parse().unwrap())
     };

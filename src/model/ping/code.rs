@@ -253,8 +253,8 @@ codes! {
         "The two agents disagreed about a step.",
         ["report a bug with this file: rdmactl capture -H {source},{target} --redact --save bug.ndjson"];
     NotTested = "not_tested",
-        "The run or its `--budget` ended before this pair was tested, or rdmactl itself did not run during the test \
-         (stopped, suspended), nor during the second attempt.",
+        "The run or its `--budget` ended before this pair was tested, or both attempts were interrupted: rdmactl \
+         itself was stopped or suspended, or the network between rdmactl and the agents was interrupted.",
         [];
 }
 

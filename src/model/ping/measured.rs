@@ -72,26 +72,53 @@ impl Packets {
     }
 }
 
+/// Packets that the ports of a pair received during a connection without a reply, by the packet
+/// counters of the ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Packets that the port of the source received.
+    pub source: u64,
+    /// Packets that the port of the target received.
+    pub target: u64,
+}
+
+impl Received {
+    /// Returns the counts of both ports; `None` if a port has no such counter.
+    pub fn of(source: Traffic, target: Traffic) -> Option<Self> {
+        Some(Self { source: source.received?, target: target.received? })
+    }
+
+    /// Returns the directions in which packets pass.
+    pub fn passage(self) -> Passage {
+        Passage::of(self.target > 0, self.source > 0)
+    }
+}
+
 /// Failure of TCP between the two ports of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpFailure {
     /// Host whose kernel refuses to send, or sends through another network interface; the path if
     /// no such reason is known.
     pub side: Side,
-    /// Name of the errno at that host; `ECONNREFUSED` if an RST or ICMP error ended the
-    /// connection; `null` without a reply, or if packets leave through another network interface.
+    /// Name of the errno at that host; `EAGAIN` if the host allows no further thread;
+    /// `ECONNREFUSED` if an RST or ICMP error ended the connection; `EBADMSG` if a reply had other
+    /// bytes than expected; `null` without a reply, or if packets leave through another network
+    /// interface.
     pub error: Option<String>,
     /// Observation, in one sentence.
     pub detail: String,
 }
 
 impl TcpFailure {
-    /// Returns the failure that the source observed, or the target if it could not listen.
+    /// Returns the failure that the source observed, or the target if it could not listen. The
+    /// source observes [`Cause::ThreadLimit`] of the target.
     pub fn of(seen: &StepError, observer: Side) -> Self {
         let (side, error) = match &seen.cause {
             Cause::Errno(name) => (observer, Some(name.clone())),
             Cause::NoRoute => (observer, None),
+            Cause::ThreadLimit => (Side::Target, Some("EAGAIN".into())),
             Cause::Refused => (Side::Path, Some("ECONNREFUSED".into())),
+            Cause::WrongBytes => (Side::Path, Some("EBADMSG".into())),
             _ => (Side::Path, None),
         };
         Self { side, error, detail: seen.detail.clone() }
@@ -101,6 +128,11 @@ impl TcpFailure {
     fn is_of_route(&self) -> bool {
         let routes = ["EACCES", "EHOSTUNREACH", "EINVAL", "ENETUNREACH"];
         self.error.as_deref().is_none_or(|name| routes.contains(&name))
+    }
+
+    /// Returns true if the path let no connection through.
+    pub fn is_without_connection(&self) -> bool {
+        self.side == Side::Path && self.error.as_deref() != Some("EBADMSG")
     }
 
     /// Returns true if the path or a route of a host fails; false for another failure of a host,
@@ -192,7 +224,7 @@ impl MadPings {
     }
 }
 
-/// Directions in which datagrams pass.
+/// Directions in which datagrams or packets pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     /// Both directions.
@@ -203,6 +235,17 @@ pub enum Passage {
     Back,
     /// No direction.
     Neither,
+}
+
+impl Passage {
+    fn of(there: bool, back: bool) -> Self {
+        match (there, back) {
+            (true, true) => Self::Both,
+            (true, false) => Self::There,
+            (false, true) => Self::Back,
+            (false, false) => Self::Neither,
+        }
+    }
 }
 
 impl Datagrams {
@@ -221,12 +264,7 @@ impl Datagrams {
     pub fn passage(&self) -> Passage {
         let there = self.answered > 0 || self.heard_by_target > 0;
         let back = self.answered > 0 || self.heard_by_source > 0;
-        match (there, back) {
-            (true, true) => Passage::Both,
-            (true, false) => Passage::There,
-            (false, true) => Passage::Back,
-            (false, false) => Passage::Neither,
-        }
+        Passage::of(there, back)
     }
 }
 
@@ -296,12 +334,39 @@ mod tests {
     }
 
     #[test]
+    fn passage_is_derived_from_the_packets_that_both_ports_received() {
+        let traffic = |received| Traffic { received, ..Traffic::default() };
+        let passage =
+            |source, target| Received::of(traffic(source), traffic(target)).map(Received::passage);
+        assert_eq!(passage(Some(0), Some(0)), Some(Passage::Neither));
+        assert_eq!(passage(Some(0), Some(2)), Some(Passage::There));
+        assert_eq!(passage(Some(1), Some(2)), Some(Passage::Both));
+        assert_eq!(passage(None, Some(2)), None, "an adapter of the source without the counter");
+    }
+
+    #[test]
     fn replies_are_limited_to_the_number_of_requests() {
         let seen = MadPinged { sent: 3, answered: 9, ..MadPinged::default() };
         let route =
             MadRoute { lid: 7, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 };
         let pings = MadPings::of(seen, &route);
         assert_eq!((pings.sent, pings.answered, pings.lid), (3, 3, Some(7)));
+    }
+
+    #[test]
+    fn tcp_failure_names_the_end_and_the_errno() {
+        use crate::model::probe::Stage;
+
+        let failure = |cause| TcpFailure::of(&StepError::new(Stage::Tcp, cause), Side::Source);
+        let silent = failure(Cause::Timeout);
+        assert_eq!((silent.side, silent.error.as_deref()), (Side::Path, None));
+        assert!(silent.is_of_path() && silent.is_without_connection());
+        let no_thread = failure(Cause::ThreadLimit);
+        assert_eq!((no_thread.side, no_thread.error.as_deref()), (Side::Target, Some("EAGAIN")));
+        assert!(!no_thread.is_of_path() && !no_thread.is_without_connection());
+        let corrupted = failure(Cause::WrongBytes);
+        assert_eq!((corrupted.side, corrupted.error.as_deref()), (Side::Path, Some("EBADMSG")));
+        assert!(corrupted.is_of_path() && !corrupted.is_without_connection());
     }
 
     #[test]

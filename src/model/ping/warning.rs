@@ -50,6 +50,8 @@ json_words! {
         HostTwice = "host.twice",
         /// Packets of a port are lost, and retransmissions hide the loss.
         Lossy = "path.lossy",
+        /// Packets of a device are not counted, because other programs use the device.
+        NotCounted = "loss.not_counted",
         /// Between two hosts RDMA passes, and TCP on the same network interface does not.
         TcpBlocked = "tcp.blocked",
         /// A host cannot use TCP with a peer because of its own routes or ports. RDMA passes.
@@ -69,7 +71,9 @@ impl WarningCode {
             Self::MtuDiffers => {
                 "Ports of one rail have different MTUs. Pairs use the smaller path MTU of both ports."
             }
-            Self::AddressDuplicate => "Two hosts have the same address. No pair uses this address.",
+            Self::AddressDuplicate => {
+                "Two hosts have the same address. No pair uses a duplicate GID."
+            }
             Self::MacDuplicate => {
                 "RDMA network interfaces of two hosts have the same MAC address. Packets reach either host."
             }
@@ -80,6 +84,10 @@ impl WarningCode {
             }
             Self::Lossy => {
                 "Packets of a port are lost. Every message passed, because lost packets are sent again."
+            }
+            Self::NotCounted => {
+                "Other programs have queue pairs on a soft-RoCE device, whose counters include their packets. The run \
+                 does not find lost packets that are sent again."
             }
             Self::TcpBlocked => {
                 "RDMA passes between two hosts, and TCP on the same network interface does not: no reply arrives, or \

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_without_a_device_file_is_told_with_its_side() {
+    fn the_error_of_a_port_without_a_device_file_has_its_side() {
         let mut without = ib(9);
         without.devices[0].ports[0].umad = None;
         let (side, error) = plan(&ib(3), &without, &Overrides::default()).unwrap_err();

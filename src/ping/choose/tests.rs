@@ -1,3 +1,5 @@
+//! Tests which device, port, GID and P_Key a pair of hosts uses on each rail.
+
 use super::*;
 use crate::analyse::verdict::Ends;
 use crate::model::{Device, Gid, GidValue, Membership, Netdev, PKey, Port, PortState, Via, Vlan};
@@ -66,7 +68,7 @@ const ROCE: Protocol = Protocol::Roce;
 const UP: PortState = PortState::Active;
 
 #[test]
-fn the_rail_with_the_common_subnet_is_taken() {
+fn the_rail_with_a_common_subnet_is_chosen() {
     let a = host(&[
         ("mlx5_0", ROCE, UP, &[("fe80::1", V2), ("::ffff:10.1.0.1", V2)]),
         ("mlx5_1", ROCE, UP, &[("fe80::2", V2), ("::ffff:10.2.0.1", V2)]),
@@ -78,14 +80,14 @@ fn the_rail_with_the_common_subnet_is_taken() {
 }
 
 #[test]
-fn ports_of_one_infiniband_subnet_are_taken() {
+fn ports_of_one_infiniband_subnet_are_chosen() {
     let a = two_ib_ports("fec0::1", "fe80::1", UP);
     let b = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::2", GidKind::Ib)])]);
     assert_eq!(choose(&a, &b).unwrap().source.device, "mlx5_1");
 }
 
 #[test]
-fn version_2_is_taken_before_version_1() {
+fn roce_version_2_is_preferred_to_version_1() {
     let gids: &[_] = &[("::ffff:10.1.0.1", GidKind::RoceV1), ("::ffff:10.1.0.1", V2)];
     let both = host(&[("a", ROCE, UP, gids)]);
     assert_eq!(choose(&both, &both).unwrap().source.gid_index, 1);
@@ -106,7 +108,7 @@ fn efa_has_datagrams_only() {
 }
 
 #[test]
-fn hosts_without_a_common_protocol_say_so() {
+fn hosts_without_a_common_protocol_have_no_route() {
     let rxe = host(&[("rxe0", ROCE, UP, &[("fe80::1", V2)])]);
     let siw = host(&[("siw0", Protocol::Iwarp, UP, &[("5254:12:3456::", GidKind::Ib)])]);
     let why = choose(&rxe, &siw).unwrap_err();
@@ -114,7 +116,7 @@ fn hosts_without_a_common_protocol_say_so() {
 }
 
 #[test]
-fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
+fn a_requested_gid_that_is_missing_or_of_another_family_is_reported() {
     let named = |name: &str| {
         let gids: &[_] = &[("fe80::1", V2), ("::ffff:10.1.0.1", V2)];
         HostReport { host: name.into(), ..host(&[("rxe0", ROCE, UP, gids)]) }
@@ -133,7 +135,7 @@ fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
 }
 
 #[test]
-fn an_active_port_without_a_route_says_what_it_lacks() {
+fn an_active_port_without_a_route_is_reported_with_the_missing_property() {
     let whole = host(&[("a", ROCE, UP, &[("fe80::1", V2)])]);
     let why = |change: &dyn Fn(&mut Port)| {
         let mut lacking = whole.clone();
@@ -143,20 +145,20 @@ fn an_active_port_without_a_route_says_what_it_lacks() {
             other => panic!("{other:?}"),
         }
     };
-    let end = |text: &str| format!("no active port with a usable GID: a/{text}");
-    assert_eq!(why(&|port| port.gids = Some(Vec::new())), end("1 is ACTIVE without a GID"));
+    let failure = |text: &str| format!("no active port with a usable GID: a/{text}");
+    assert_eq!(why(&|port| port.gids = Some(Vec::new())), failure("1 is ACTIVE without a GID"));
     let unread = "1 is ACTIVE with a GID table that could not be read";
-    assert_eq!(why(&|port| port.gids = None), end(unread));
-    assert_eq!(why(&|port| port.number = 257), end("257 is ACTIVE with a number over 255"));
+    assert_eq!(why(&|port| port.gids = None), failure(unread));
+    assert_eq!(why(&|port| port.number = 257), failure("257 is ACTIVE with a number over 255"));
     assert_eq!(
         why(&|port| port.gids.as_mut().unwrap()[0].index = 256),
-        end("1 is ACTIVE without a GID up to index 255")
+        failure("1 is ACTIVE without a GID up to index 255")
     );
     assert_eq!(
         why(&|port| port.protocol = Some(Protocol::Usnic)),
-        end("1 is ACTIVE with usNIC, which rdmactl does not support")
+        failure("1 is ACTIVE with usNIC, which rdmactl does not support")
     );
-    assert_eq!(why(&|port| port.protocol = None), end("1 is ACTIVE with an unknown protocol"));
+    assert_eq!(why(&|port| port.protocol = None), failure("1 is ACTIVE with an unknown protocol"));
 }
 
 #[test]
@@ -167,14 +169,14 @@ fn a_port_that_is_down_is_named() {
     assert!(why.contains("rxe0/1 is DOWN"), "{why}");
 }
 
-/// Returns the failure of a target whose second port is down.
-fn is_down(netdev: Option<&str>) -> NoMatch {
+/// Returns the failure of a target whose port `rxe1/1` is down.
+fn second_port_down(netdev: Option<&str>) -> NoMatch {
     let (side, netdev) = (Side::Target, netdev.map(Into::into));
     NoMatch::Down { side, state: "rxe1/1 is DOWN".into(), netdev, is_set_down: false }
 }
 
 #[test]
-fn a_requested_port_that_is_down_is_down_and_not_missing() {
+fn a_requested_port_that_is_down_is_not_reported_as_missing() {
     let (up, mut down) = (two_rails(1), two_rails(2));
     down.devices[1].ports[0].state = Some(PortState::Down);
     down.devices[1].ports[0].netdev = Some("eth2".into());
@@ -182,12 +184,12 @@ fn a_requested_port_that_is_down_is_down_and_not_missing() {
     let choose = |target: &HostReport, wanted: &Overrides| {
         choose_on(&Rails::default(), &up, target, wanted).unwrap_err()
     };
-    assert_eq!(choose(&down, &wanted), is_down(Some("eth2")));
+    assert_eq!(choose(&down, &wanted), second_port_down(Some("eth2")));
     // A port that is down may have no GID.
     down.devices[1].ports[0].gids = Some(Vec::new());
-    assert_eq!(choose(&down, &wanted), is_down(Some("eth2")));
+    assert_eq!(choose(&down, &wanted), second_port_down(Some("eth2")));
     let of_port = Overrides { port: Some(1), ..wanted.clone() };
-    assert_eq!(choose(&down, &of_port), is_down(Some("eth2")));
+    assert_eq!(choose(&down, &of_port), second_port_down(Some("eth2")));
     let missing = Overrides { device: Some("rxe7".into()), ..Overrides::default() };
     assert!(matches!(choose(&down, &missing), NoMatch::Port(..)));
     down.devices[1].ports[0].state = Some(UP);
@@ -197,7 +199,7 @@ fn a_requested_port_that_is_down_is_down_and_not_missing() {
 #[test]
 fn the_fix_of_a_port_that_is_down_names_its_network_interface() {
     let ends = Ends { source: "n1", target: "n4", route: None };
-    let hint = |netdev| is_down(netdev).verdict(&ends).hint.unwrap();
+    let hint = |netdev| second_port_down(netdev).verdict(&ends).hint.unwrap();
     let named = hint(Some("eth2"));
     assert!(named.contains("on n4: ip link set eth2 up;"), "{named}");
     assert!(named.ends_with("rdmactl ports -v -H n4"), "{named}");
@@ -206,7 +208,7 @@ fn the_fix_of_a_port_that_is_down_names_its_network_interface() {
 }
 
 #[test]
-fn only_the_requested_rails_are_taken_and_keep_their_numbers() {
+fn only_the_requested_rails_are_tested_and_keep_their_numbers() {
     let (a, b) = (two_rails(1), two_rails(2));
     let only = |rails: &[usize]| Overrides { rails: rails.to_vec(), ..Overrides::default() };
     let text = str::to_owned;
@@ -219,7 +221,7 @@ fn only_the_requested_rails_are_taken_and_keep_their_numbers() {
 }
 
 #[test]
-fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
+fn an_infiniband_port_in_state_init_waits_for_a_subnet_manager() {
     let of = |state| host(&[("mlx5_0", Protocol::Ib, state, &[("fe80::1", GidKind::Ib)])]);
     let (up, waits) = (of(UP), of(PortState::Init));
     let waiting = NoMatch::NoSubnetManager(Side::Target, "mlx5_0/1 is INIT".into());
@@ -234,7 +236,8 @@ fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
     assert!(matches!(choose(&roce, &up), Err(NoMatch::Port(Side::Source, _))));
 }
 
-/// Returns a host with an active port and another port, by their GIDs.
+/// Returns a host with two InfiniBand ports with these GIDs. `state` is the state of the second
+/// port; the first port is active.
 fn two_ib_ports(first: &str, second: &str, state: PortState) -> HostReport {
     host(&[
         ("mlx5_0", Protocol::Ib, UP, &[(first, GidKind::Ib)]),
@@ -242,6 +245,7 @@ fn two_ib_ports(first: &str, second: &str, state: PortState) -> HostReport {
     ])
 }
 
+/// Returns a host with one RoCE port on each of two rails.
 fn two_rails(host: u8) -> HostReport {
     let [first, second] = [1, 2].map(|rail| format!("::ffff:10.10.{rail}.{host}"));
     self::host(&[
@@ -251,7 +255,7 @@ fn two_rails(host: u8) -> HostReport {
 }
 
 #[test]
-fn every_rail_that_both_have_is_taken_and_has_its_number_everywhere() {
+fn every_shared_rail_is_tested_and_keeps_its_number_in_every_pair() {
     let (a, b) = (two_rails(1), two_rails(2));
     let all = Overrides::default();
     let text = |it: &str| it.to_owned();
@@ -266,10 +270,10 @@ fn every_rail_that_both_have_is_taken_and_has_its_number_everywhere() {
 }
 
 #[test]
-fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
+fn a_rail_that_is_down_at_one_end_fails_and_the_other_rail_is_tested() {
     let (a, mut b) = (two_rails(1), two_rails(2));
     b.devices[0].ports[0].state = Some(PortState::Down);
-    let ways = |source: &HostReport, target: &HostReport| {
+    let first_failure = |source: &HostReport, target: &HostReport| {
         let rails = Rails::of([&a, &b].into_iter(), &Overrides::default());
         let found = choose_on(&rails, source, target, &Overrides::default()).unwrap();
         let [(0, Err(first)), (1, Ok(second))] = &found[..] else { panic!("{found:?}") };
@@ -278,8 +282,8 @@ fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
     };
     let state = || "rxe0/1 is DOWN".to_owned();
     let down = |side| NoMatch::Down { side, state: state(), netdev: None, is_set_down: false };
-    assert_eq!(ways(&a, &b), down(Side::Target));
-    assert_eq!(ways(&b, &a), down(Side::Source));
+    assert_eq!(first_failure(&a, &b), down(Side::Target));
+    assert_eq!(first_failure(&b, &a), down(Side::Source));
 }
 
 #[test]
@@ -301,7 +305,7 @@ fn soft_roce_of_a_kernel_that_would_hang_sends_no_datagrams() {
 }
 
 #[test]
-fn ports_that_nobody_cabled_are_no_rail() {
+fn ports_without_a_cable_are_no_rail() {
     let dual = |second| two_ib_ports("fe80::1", "fe80::2", second);
     let (cabled, bare) = (dual(UP), dual(PortState::Down));
     let rails =
@@ -326,6 +330,7 @@ fn infiniband_ports_of_one_subnet_are_paired_in_order() {
     assert!(found.iter().all(|(_, here, there)| here == there), "{found:?}");
 }
 
+/// Returns a host whose P_Key table has the default partition and `value`.
 fn with_key(value: u16) -> HostReport {
     let mut report = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)])]);
     let membership = Membership::Full;
@@ -340,7 +345,7 @@ fn with_key(value: u16) -> HostReport {
 }
 
 #[test]
-fn a_partition_is_found_at_the_index_it_has_on_each_host() {
+fn a_partition_is_found_at_its_own_index_on_each_host() {
     let wanted = Overrides { pkey: Some(0x0001), ..Overrides::default() };
     let choose = |a: &HostReport, b: &HostReport| first_route(a, b, &wanted);
     let route = choose(&with_key(0x8001), &with_key(0x0001)).unwrap();
@@ -359,7 +364,7 @@ fn a_partition_is_found_at_the_index_it_has_on_each_host() {
 }
 
 #[test]
-fn where_all_are_limited_members_at_first_another_partition_is_taken() {
+fn limited_members_of_the_first_partition_use_another_partition() {
     let member = || {
         let mut report = with_key(0x8001);
         report.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x7fff;
@@ -370,7 +375,7 @@ fn where_all_are_limited_members_at_first_another_partition_is_taken() {
 }
 
 #[test]
-fn ports_of_other_partitions_do_not_talk() {
+fn ports_without_a_common_partition_have_no_route() {
     let mut other = with_key(2);
     other.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x8003;
     assert!(matches!(choose(&with_key(2), &other), Err(NoMatch::PKey(_))));
@@ -378,7 +383,7 @@ fn ports_of_other_partitions_do_not_talk() {
 }
 
 #[test]
-fn an_interface_that_is_set_down_is_set_up_before_cables_are_checked() {
+fn the_fix_of_an_interface_that_is_set_down_sets_it_up_before_cables_are_checked() {
     let with = |netdev: serde_json::Value, wanted: &Overrides| {
         let mut report = host(&[("a", ROCE, PortState::Down, &[("::ffff:10.1.0.1", V2)])]);
         report.devices[0].ports[0].netdev = Some("eth2".into());
@@ -401,7 +406,7 @@ fn an_interface_that_is_set_down_is_set_up_before_cables_are_checked() {
 }
 
 #[test]
-fn a_route_knows_the_mtu_of_the_interface_of_its_gid() {
+fn a_route_has_the_mtu_of_the_interface_of_its_gid() {
     let on = |netdev: &str| {
         let mut report = host(&[("a", ROCE, UP, &[("::ffff:10.1.0.1", V2)])]);
         let port = &mut report.devices[0].ports[0];
@@ -418,7 +423,7 @@ fn a_route_knows_the_mtu_of_the_interface_of_its_gid() {
 }
 
 #[test]
-fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
+fn gids_of_different_vlans_on_one_subnet_have_no_route() {
     let on = |netdev: &str, id: Option<u16>, ip: &str| {
         let mut report = host(&[("a", ROCE, UP, &[(ip, V2)])]);
         report.devices[0].ports[0].gids.as_mut().unwrap()[0].netdev = Some(netdev.into());

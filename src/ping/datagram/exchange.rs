@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::endpoint::Endpoint;
-use super::{Datagram, Kind};
+use super::{Datagram, DatagramKind};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, DatagramCounts, DatagramExchange, RoundTrips, Stage, StepError};
 use crate::ping::error::{step_error, verbs_error};
@@ -191,7 +191,7 @@ impl<T: Addressed> Exchange<'_, T> {
         let mut rounds = 0;
         while rounds < self.ask.rounds && start < end && !stop_flag.is_set() {
             self.open.clear();
-            let is_warm_up = warm_up.has(start);
+            let is_warm_up = warm_up.takes(start);
             self.send_request()?;
             let answer = PollWait::exact((usual * 4).max(SHORTEST_REPLY_WAIT)).until(|_| {
                 let mut answer = None;
@@ -200,7 +200,7 @@ impl<T: Addressed> Exchange<'_, T> {
             })?;
             start = clock::now();
             match answer {
-                Some(_) if is_warm_up => samples.warm_up(),
+                Some(_) if is_warm_up => samples.add_warm_up(),
                 Some(took) => samples.add(took),
                 None => {}
             }
@@ -217,10 +217,10 @@ impl<T: Addressed> Exchange<'_, T> {
         self.sequence = self.sequence.wrapping_add(1);
         self.open.push((self.sequence, clock::now()));
         self.counts.sent += 1;
-        self.send(self.sequence, Kind::Request)
+        self.send(self.sequence, DatagramKind::Request)
     }
 
-    fn send(&mut self, sequence: u16, kind: Kind) -> Result<(), Failure> {
+    fn send(&mut self, sequence: u16, kind: DatagramKind) -> Result<(), Failure> {
         let &DatagramExchange { nonce, connection, queue_pair, .. } = self.ask;
         let datagram = Datagram { nonce, connection, sequence, kind };
         let heard = &mut self.heard;
@@ -242,11 +242,11 @@ impl<T: Addressed> Exchange<'_, T> {
                 continue;
             }
             match kind {
-                Kind::Request => {
+                DatagramKind::Request => {
                     self.counts.heard += 1;
-                    self.send(sequence, Kind::Reply)?;
+                    self.send(sequence, DatagramKind::Reply)?;
                 }
-                Kind::Reply => {
+                DatagramKind::Reply => {
                     let at = self.open.iter().position(|&(one, _)| one == sequence);
                     if let Some((_, left)) = at.map(|at| self.open.swap_remove(at)) {
                         self.counts.answered += 1;

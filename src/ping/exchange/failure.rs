@@ -2,13 +2,13 @@
 
 use crate::model::probe::{Cause, StepError};
 use crate::ping::error::{step_error, verbs_error};
-use crate::ping::message::Kind;
+use crate::ping::message::MessageKind;
 use crate::sys::verbs::{CompletionStatus, VerbsError};
 
 /// Message that an exchange is processing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ping) struct Position {
-    pub(in crate::ping) kind: Kind,
+    pub(in crate::ping) kind: MessageKind,
     pub(in crate::ping) size: u32,
     /// Number of messages of this kind that passed before this message.
     pub(in crate::ping) done: u32,
@@ -17,7 +17,7 @@ pub(in crate::ping) struct Position {
 impl Position {
     /// Returns the position of the next message. `done` restarts only with another kind: a message
     /// of several packets consists of the full packets that a message of one packet has.
-    pub(in crate::ping) fn with(self, kind: Kind, size: u32) -> Self {
+    pub(in crate::ping) fn with(self, kind: MessageKind, size: u32) -> Self {
         let done = if self.kind == kind { self.done } else { 0 };
         Self { kind, size, done }
     }
@@ -73,7 +73,10 @@ impl Failure {
 
 #[test]
 fn message_count_restarts_for_another_message_kind() {
-    let start = Position { kind: Kind::First, size: 64, done: 4 };
-    let full = Position { done: 3, ..start.with(Kind::Full, 4096) };
-    assert_eq!((start.with(Kind::Full, 4096).done, full.with(Kind::Full, 16_384).done), (0, 3));
+    let start = Position { kind: MessageKind::First, size: 64, done: 4 };
+    let full = Position { done: 3, ..start.with(MessageKind::Full, 4096) };
+    assert_eq!(
+        (start.with(MessageKind::Full, 4096).done, full.with(MessageKind::Full, 16_384).done),
+        (0, 3)
+    );
 }

@@ -1,4 +1,4 @@
-//! Waits for messages by polling.
+//! Waits for messages by polling. The exchanges of `ping` use it.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,31 +7,36 @@ use super::Failure;
 use crate::clock;
 use crate::ping::stop_flag::StopFlag;
 
-/// Number of polls between two reads of the clock, which is slow on some machines.
+/// Number of polls without pauses between two reads of the clock, which is slow on some machines.
 const SPINS: u32 = 64;
 
+/// Longest pause between two polls.
 const MAX_PAUSE: Duration = Duration::from_millis(1);
 
-/// Wait by polling. It has no pauses while a message may arrive at any moment, and pauses later,
-/// so that a late peer does not cost this host a CPU.
+/// Wait by polling. At first it polls without pauses, because most messages arrive soon. Later it
+/// pauses between polls, so that a late peer does not occupy a CPU of this host.
 pub(in crate::ping) struct PollWait<'a> {
     limit: Duration,
     stop_flag: Option<&'a StopFlag<'a>>,
     time_without_pauses: Duration,
-    /// Divisor of the wait so far, which gives the next pause and limits how late a message is seen.
+    /// The next pause is the time waited so far, divided by this number. A message is thus seen at
+    /// most that much later.
     divisor: u32,
     polls: u32,
+    /// Time of the first read of the clock.
     since: Option<Instant>,
+    /// Time from `since` to the last read of the clock.
     waited: Duration,
 }
 
 impl<'a> PollWait<'a> {
-    /// Returns a wait for messages that are not measured.
+    /// Returns a wait for messages whose latency is not measured.
     pub(in crate::ping) fn new(limit: Duration) -> Self {
         Self::with(limit, Duration::from_millis(2), 16)
     }
 
-    /// Returns a wait for measured messages. It has no pause in a round trip of emulated hosts.
+    /// Returns a wait for messages whose latency is measured. The time without pauses is longer
+    /// than a round trip between emulated hosts.
     pub(in crate::ping) fn exact(limit: Duration) -> Self {
         Self::with(limit, Duration::from_millis(4), 64)
     }
@@ -41,30 +46,31 @@ impl<'a> PollWait<'a> {
         Self { limit, stop_flag, time_without_pauses, divisor, polls, since, waited }
     }
 
+    /// Ends the wait, after one more poll, when the flag is set.
     pub(in crate::ping) fn unless(self, stop_flag: &'a StopFlag<'a>) -> Self {
         Self { stop_flag: Some(stop_flag), ..self }
     }
 
-    /// Polls until `poll` returns a value; returns `None` if the time ends before. `poll` gets
-    /// the time waited so far.
+    /// Calls `poll` with the time waited so far, until it returns a value. Returns `None` after the
+    /// time limit or a stop.
     ///
-    /// The last poll happens after the end of the time: a message that arrived while this host
-    /// was suspended is in time.
+    /// The last poll happens after the time limit, so that a message that arrived while this host
+    /// was suspended still counts.
     pub(in crate::ping) fn until<T>(
         mut self,
         mut poll: impl FnMut(Duration) -> Result<Option<T>, Failure>,
     ) -> Result<Option<T>, Failure> {
         loop {
-            let lasts = self.lasts();
+            let is_last = !self.goes_on();
             let found = poll(self.waited)?;
-            if found.is_some() || !lasts {
+            if found.is_some() || is_last {
                 return Ok(found);
             }
         }
     }
 
-    /// Returns true if the wait goes on. Pauses first, unless the time without pauses lasts.
-    fn lasts(&mut self) -> bool {
+    /// Pauses, if the time without pauses is over. Returns false if the next poll is the last.
+    fn goes_on(&mut self) -> bool {
         if self.stop_flag.is_some_and(StopFlag::is_set) {
             return false;
         }
@@ -86,17 +92,17 @@ mod tests {
 
     use super::*;
 
-    fn polls(poll_wait: PollWait<'_>, there_at: u32) -> (u32, bool) {
+    fn polls(poll_wait: PollWait<'_>, arrives_at: u32) -> (u32, bool) {
         let mut polls = 0;
         let found = poll_wait.until(|_| {
             polls += 1;
-            Ok((polls == there_at).then_some(()))
+            Ok((polls == arrives_at).then_some(()))
         });
         (polls, matches!(found, Ok(Some(()))))
     }
 
     #[test]
-    fn a_wait_ends_with_what_it_is_for_or_with_its_time() {
+    fn a_wait_ends_with_its_message_or_at_its_limit() {
         assert_eq!(polls(PollWait::new(Duration::MAX), 1_000), (1_000, true));
         let (polls, found) = polls(PollWait::exact(Duration::from_millis(8)), 0);
         assert!(polls > 1 && !found);

@@ -47,6 +47,7 @@ impl Symptom {
             protocol: Protocol::Roce,
             datagrams: None,
             wants_datagrams: false,
+            received: None,
             unreliable: None,
             mad: None,
             tcp: Some(Ok(tcp)),

@@ -18,8 +18,13 @@ struct Script<F> {
 
 impl<F: Fn(usize, &Sending, &[u8]) -> Result<Vec<Received>, UmadError>> Script<F> {
     fn end(reply: F) -> MadEnd<Self> {
-        let (arrived, sent, idle) = Default::default();
-        MadEnd { wire: Self { reply, arrived, sent, idle }, agent: Some(5) }
+        let wire = Self {
+            reply,
+            arrived: RefCell::default(),
+            sent: RefCell::default(),
+            idle: Cell::default(),
+        };
+        MadEnd { wire, agent: Some(5) }
     }
 }
 
@@ -221,7 +226,7 @@ fn only_a_device_file_for_mads_is_opened() {
 }
 
 #[test]
-fn a_missing_device_file_is_told_from_one_that_may_not_be_opened() {
+fn missing_and_forbidden_device_files_have_different_causes() {
     let path = Path::new("/nowhere/umad0");
     let missing = MadEnd::open(path, HeaderSize::Old, Role::Source).unwrap_err();
     assert_eq!((missing.cause, missing.fix), (Cause::NoUmad, None));

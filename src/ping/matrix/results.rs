@@ -65,6 +65,7 @@ impl Prober for Results<'_> {
                 watch.pair_done(&self.pairs[at]);
             }
         }
+        watch.pass_ended();
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
         let changed = between::correct(&names, &mut self.pairs);
         for at in &changed {
@@ -95,6 +96,7 @@ impl Prober for Results<'_> {
         let plan = Plan::of(members.len(), &ends(cells));
         watch.pass_started(Pass::Retest, plan.count());
         let measured = Rounds { test_options: &test_options, ..self.rounds }.run(&plan);
+        watch.pass_ended();
         let median = |pair: &Pair| {
             let ns = u32::try_from(metric.nanoseconds(pair)?).unwrap_or(u32::MAX);
             Some((pair.cell(), ns))

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -63,9 +64,11 @@ fn asked(pairs: Pairs) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn pair_of_a_cancelled_host_is_not_tested() {
-    let results = run_unreachable(Pairs::all(2), Reason::Cancelled, || false);
-    assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
+fn pair_of_a_cancelled_host_or_of_an_expired_agent_is_not_tested() {
+    for why in [Reason::Cancelled, Reason::Expired] {
+        let results = run_unreachable(Pairs::all(2), why, || false);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested), "{results:?}");
+    }
 }
 
 #[test]
@@ -84,6 +87,8 @@ struct Lossy {
     stillness: AtomicU32,
     losses: AtomicU32,
     probes: AtomicU32,
+    /// Address of its TCP server.
+    tcp_address: Option<SocketAddr>,
     /// True after the first reply of its worker was requested.
     has_begun: AtomicBool,
     steps: Mutex<Vec<Step>>,
@@ -114,6 +119,7 @@ impl Lossy {
             stillness: 0.into(),
             losses: losses.into(),
             probes: 0.into(),
+            tcp_address: None,
             has_begun: false.into(),
             steps: Mutex::default(),
         }
@@ -168,7 +174,13 @@ impl Node for Lossy {
                 Ok(StepResult::Done)
             }
             _ if !self.has_begun.load(Ordering::Relaxed) => panic!("a pair pays for the beginning"),
-            OPEN => Ok(opened(17)),
+            OPEN => {
+                let mut opened = opened(17);
+                if let StepResult::Opened(opened) = &mut opened {
+                    opened.tcp_address = self.tcp_address;
+                }
+                Ok(opened)
+            }
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => self.probe(),
             _ => Ok(StepResult::Connected),
@@ -272,6 +284,35 @@ fn random_loss_gets_a_second_attempt_and_is_reported() {
     assert_eq!(probes(&hosts), [3, 2, 2]);
     // The second attempt has an acknowledge timeout that was doubled twice.
     assert_eq!(ack_timeouts(&hosts[0]), [14, 14, 14, 14, 16]);
+}
+
+/// Watch that lists the starts and ends of passes.
+#[derive(Default)]
+struct Passes(Mutex<Vec<&'static str>>);
+
+impl RunObserver for Passes {
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn pass_started(&self, _: Pass, _: u64) {
+        self.0.lock().push("started");
+    }
+
+    fn pass_ended(&self) {
+        self.0.lock().push("ended");
+    }
+}
+
+#[test]
+fn each_pass_ends_before_the_results_are_judged() {
+    let hosts = [Lossy::losing(1), Lossy::losing(0), Lossy::losing(0)];
+    let (watch, inventories) = (Passes::default(), inventories(hosts.len()));
+    let members = members(&hosts, &inventories);
+    run(&members, &plan(Pairs::all(hosts.len())), &test_options(), None, &watch);
+    let passes = watch.0.into_inner();
+    assert!(passes.len() >= 4, "{passes:?}");
+    assert!(passes.chunks(2).all(|pass| pass == ["started", "ended"]), "{passes:?}");
 }
 
 #[test]
@@ -446,7 +487,17 @@ fn run_selective(
         }
     }
     let log = Mutex::new(Vec::new());
-    let hosts = eight_hosts(is_unresponsive, |_| 1, &log);
+    let pairs = run_two_rails(is_unresponsive, &log, &Until(&log, ends_after, time_for));
+    (pairs, log.into_inner())
+}
+
+/// Runs all pairs of eight hosts on two rails.
+fn run_two_rails(
+    is_unresponsive: fn(Cell) -> bool,
+    log: &Mutex<Vec<Cell>>,
+    watch: &dyn RunObserver,
+) -> Vec<Pair> {
+    let hosts = eight_hosts(is_unresponsive, |_| 1, log);
     let inventory = |host: &Selective<'_>| {
         let mut report = reachable(0);
         let mut second = report.devices[0].clone();
@@ -460,9 +511,7 @@ fn run_selective(
     };
     let inventories: Vec<HostReport> = hosts.iter().map(inventory).collect();
     let members = members(&hosts, &inventories);
-    let watch = Until(&log, ends_after, time_for);
-    let pairs = run(&members, &plan(Pairs::all(8)), &test_options(), None, &watch).pairs;
-    (pairs, log.into_inner())
+    run(&members, &plan(Pairs::all(8)), &test_options(), None, watch).pairs
 }
 
 fn eight_hosts(
@@ -598,6 +647,47 @@ fn postponed_host_is_measured_with_responsive_peers_at_the_end() {
     // The pair is tested once for any response, and once in a round.
     let cell = Cell { rail: 1, source: 0, target: 3 };
     assert_eq!(log.iter().filter(|one| **one == cell).count(), 2, "{log:?}");
+}
+
+/// Records the pairs that the first pass reports.
+#[derive(Default)]
+struct FirstPass {
+    reported: Mutex<Vec<Cell>>,
+    is_over: AtomicBool,
+}
+
+impl RunObserver for FirstPass {
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn pair_done(&self, pair: &Pair) {
+        if !self.is_over.load(Ordering::Relaxed) {
+            self.reported.lock().push(pair.cell());
+        }
+    }
+
+    fn pass_started(&self, pass: Pass, _: u64) {
+        self.is_over.store(pass != Pass::First, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn postponed_pair_that_stops_responding_is_reported_once() {
+    static CONNECTS: AtomicU32 = AtomicU32::new(0);
+    let is_unresponsive = |cell: Cell| match (cell.rail, cell.source, cell.target) {
+        // Each of two pairs checks both ends. The next check belongs to the round that follows.
+        (1, 0, 3) => CONNECTS.fetch_add(1, Ordering::Relaxed) >= 4,
+        (1, source, target) => [source, target].iter().any(|host| [1, 2, 7].contains(host)),
+        _ => false,
+    };
+    let (log, watch) = (Mutex::default(), FirstPass::default());
+    let pairs = run_two_rails(is_unresponsive, &log, &watch);
+    let stopped = pairs.iter().find(|pair| (pair.rail, pair.source, pair.target) == (1, 0, 3));
+    assert_eq!(stopped.unwrap().verdict.code, Code::NoNeighbour);
+    let reported = watch.reported.into_inner();
+    let cells: BTreeSet<Cell> = reported.iter().copied().collect();
+    assert_eq!((reported.len(), cells.len()), (112, 112));
 }
 
 #[test]
@@ -738,4 +828,46 @@ fn an_address_of_two_hosts_is_used_by_no_pair() {
     let [warning] = results.warnings.as_slice() else { panic!("{:?}", results.warnings) };
     assert_eq!((warning.code.word(), warning.hosts.as_slice()), ("address.duplicate", &[0, 1][..]));
     assert!(warning.detail.starts_with("10.1.0.1 is an address of rxe0/1 on n and"), "{warning:?}");
+}
+
+/// Returns hosts with one InfiniBand port each, in one subnet.
+fn infiniband(hosts: usize) -> Vec<HostReport> {
+    let mut inventories = inventories(hosts);
+    for (number, report) in inventories.iter_mut().enumerate() {
+        let value = GidValue(format!("fe80::{}", number + 1).parse().unwrap());
+        let port = &mut report.devices[0].ports[0];
+        (port.protocol, port.netdev) = (Some(Protocol::Ib), Some("ib0".into()));
+        port.gids = Some(vec![Gid { index: 0, value, kind: Some(GidKind::Ib), netdev: None }]);
+    }
+    inventories
+}
+
+#[test]
+fn an_ipoib_address_of_two_hosts_is_named() {
+    let with_address =
+        |address: &str| Lossy { tcp_address: Some(address.parse().unwrap()), ..Lossy::losing(0) };
+    let hosts = ["10.9.0.1:4000", "10.9.0.2:4000", "10.9.0.1:4001"].map(with_address);
+    let results = run_all(&hosts, &infiniband(3), &test_options(), None);
+    assert!(results.pairs.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
+    let [warning] = results.warnings.as_slice() else { panic!("{:?}", results.warnings) };
+    assert_eq!((warning.code.word(), warning.hosts.as_slice()), ("address.duplicate", &[0, 2][..]));
+    let detail = "10.9.0.1 is an address of ib0 on n and ib0 on n; TCP packets reach either host";
+    assert_eq!(warning.detail, detail);
+}
+
+#[test]
+fn a_guid_and_a_lid_of_two_hosts_fail_no_pair() {
+    let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
+    let mut inventories = infiniband(3);
+    for (report, (guid, lid)) in inventories.iter_mut().zip([(1, 5), (1, 7), (2, 7)]) {
+        let guid = format!("\"0200:00ff:fe00:000{guid}\"");
+        report.devices[0].node_guid = serde_json::from_str(&guid).unwrap();
+        let port = &mut report.devices[0].ports[0];
+        (port.lid, port.sm_lid) = (Some(lid), Some(1));
+    }
+    let results = run_all(&hosts, &inventories, &test_options(), None);
+    assert!(results.pairs.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
+    let warnings: Vec<_> =
+        results.warnings.iter().map(|one| (one.code.word(), one.hosts.as_slice())).collect();
+    assert_eq!(warnings, [("guid.duplicate", &[0, 1][..]), ("lid.duplicate", &[1, 2][..])]);
 }

@@ -2,8 +2,8 @@
 //! connection, and throughput. Each test opens its own connection. `pair` calls it.
 
 use super::super::throughput::LATEST;
-use super::{CONNECT, OPEN_TIMEOUT, PairRun, SPARE, confused, ms};
-use crate::model::ping::{Bandwidth, Unreliable};
+use super::{CONNECT, OPEN_TIMEOUT, PairRun, SPARE, ms, unexpected_reply};
+use crate::model::ping::{Bandwidth, Side, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
 /// Acknowledge timeout of a stream, as an exponent: 4.096 us x 2^17 = 0.54 s. The timeout and the
@@ -33,7 +33,7 @@ impl PairRun<'_> {
     fn try_unreliable(&self) -> Result<Unreliable, StepError> {
         let (source, target) = self.opening(Purpose::UnreliableMessages);
         let (here, there) = self.ask_both(source, target, Stage::Open, OPEN_TIMEOUT);
-        let (here, there) = self.checked((here?, there?)).ok_or_else(|| confused(Stage::Open))?;
+        let (here, there) = self.checked((here?, there?)).map_err(|(_side, error)| error)?;
         let mtu = self.mtu(&here, &there);
         // Unreliable connections have no acknowledgements: timeout and retries have no effect.
         let (source, target) = self.connecting(here, there, 0, 0);
@@ -45,7 +45,7 @@ impl PairRun<'_> {
             // The source does not know why a reply is missing; the target may know.
             (Err(mine), Err(theirs)) if mine.cause == Cause::NoReply => Err(theirs),
             (Err(error), _) => Err(error),
-            (Ok(_), _) => Err(confused(Stage::FirstMessage)),
+            (Ok(_), _) => Err(unexpected_reply(Stage::FirstMessage, Side::Source)),
         }
     }
 
@@ -71,10 +71,10 @@ impl PairRun<'_> {
             Ok(StepResult::Streamed(seen)) => {
                 self.results.bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
-            Ok(_) => return self.confused(Stage::Bandwidth),
+            Ok(_) => return self.record_unexpected_reply(Stage::Bandwidth, Side::Source),
             Err(error) => {
-                self.results.source = Some(error);
-                self.results.target = served.err();
+                self.results.source_failure = Some(error);
+                self.results.target_failure = served.err();
             }
         }
         Some(())

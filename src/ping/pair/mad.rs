@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::super::choose::{MadPlan, NoMads, has_mads};
 use super::super::node::Node;
 use super::{
-    Answer, CONNECT, OPEN_TIMEOUT, PairRun, SPARE, STOP_TIMEOUT, TestOptions, confused, ms, stuck,
+    CONNECT, OPEN_TIMEOUT, PairRun, SPARE, STOP_TIMEOUT, StepReply, TestOptions, ms, stuck,
+    unexpected_reply,
 };
 use crate::model::KnownFix;
 use crate::model::ping::{MadEvidence, MadPings, Side};
@@ -80,10 +81,10 @@ impl PairRun<'_> {
 }
 
 /// Returns the evidence of a source. The target replied to `arrived` requests.
-fn evidence(asked: Answer, route: &MadRoute, arrived: u64) -> (MadEvidence, Option<MadPings>) {
+fn evidence(asked: StepReply, route: &MadRoute, arrived: u64) -> (MadEvidence, Option<MadPings>) {
     let seen = match asked {
         Ok(StepResult::MadPinged(seen)) => seen,
-        Ok(_) => return (of_failure(confused(Stage::Mad)), None),
+        Ok(_) => return (of_failure(unexpected_reply(Stage::Mad, Side::Source)), None),
         Err(error) => return (of_failure(error), None),
     };
     let refused = seen.refused.clone();

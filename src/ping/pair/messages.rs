@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use super::{Answer, CONNECT, PairRun, SPARE, ack_timeout, confused, ms, stuck};
+use super::{CONNECT, PairRun, SPARE, StepReply, ack_timeout, ms, stuck, unexpected_reply};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
-use crate::model::ping::{Bandwidth, Datagrams, Packets, Side, Test};
+use crate::model::ping::{Bandwidth, Datagrams, Packets, Received, Side, Test};
 use crate::model::probe::{
     Act, Cause, DatagramCounts, DatagramExchange, Method, Opened, Probing, Purpose, Stage,
     StepError, StepResult, TcpProbing, TcpStreaming,
@@ -53,10 +53,11 @@ impl PairRun<'_> {
         let (mut tcp_address, mut tcp_stream_address, mut target_tcp_failure) = (None, None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             (tcp_address, tcp_stream_address) = (there.tcp_address, there.tcp_stream_address);
+            self.results.tcp_address = tcp_address.map(|address| address.ip());
             target_tcp_failure.clone_from(&there.tcp_failure);
             self.results.port_mtus = Some((here.mtu, there.mtu));
-            self.results.source = self.too_large(&here);
-            self.results.target = self.too_large(&there);
+            self.results.source_failure = self.too_large(&here);
+            self.results.target_failure = self.too_large(&there);
             if self.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // TCP also resolves the neighbors.
                 self.compare_tcp(tcp_address);
@@ -76,7 +77,16 @@ impl PairRun<'_> {
         self.explain_tcp(target_tcp_failure, tcp_address.is_some());
         self.let_arrive();
         let counted = self.close();
-        self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
+        if let Some((source, target)) = &counted {
+            self.results.shared_devices = [source.is_shared, target.is_shared];
+        }
+        let counted = counted.filter(|_| self.results.shared_devices == [false; 2]);
+        if self.is_well() {
+            self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
+        } else {
+            self.results.received =
+                counted.and_then(|(source, target)| Received::of(source, target));
+        }
     }
 
     /// Replaces a missing TCP reply with the reason that the target reported.
@@ -132,7 +142,7 @@ impl PairRun<'_> {
         if self.is_soft_iwarp() && matches!(self.results.tcp, Some(Err(_))) {
             // The call of the kernel that connects would take two minutes.
             let detail = "soft-iWARP connects over TCP, which does not pass";
-            self.results.source = Some(step_error(Stage::Connect, Cause::Timeout, detail));
+            self.results.source_failure = Some(step_error(Stage::Connect, Cause::Timeout, detail));
             return None;
         }
         self.meet(&here, &there)?;
@@ -224,10 +234,10 @@ impl PairRun<'_> {
     }
 
     /// Returns the counts of one end; `None` if the end failed.
-    fn counts(&mut self, answer: Option<Answer>, side: Side) -> Option<DatagramCounts> {
+    fn counts(&mut self, answer: Option<StepReply>, side: Side) -> Option<DatagramCounts> {
         let error = match answer {
             Some(Ok(StepResult::DatagramsExchanged(counts))) => return Some(counts),
-            Some(Ok(_)) => confused(Stage::Connect),
+            Some(Ok(_)) => unexpected_reply(Stage::Connect, side),
             Some(Err(error)) => error,
             None => stuck(Stage::Connect),
         };
@@ -242,11 +252,13 @@ impl PairRun<'_> {
             Some(seen) => {
                 let detail = format!("none of {} datagrams was answered", seen.sent);
                 let error = step_error(Stage::FirstMessage, Cause::Timeout, detail);
-                self.results.source = Some(StepError { size: Some(SMALLEST_BYTES), ..error });
+                self.results.source_failure =
+                    Some(StepError { size: Some(SMALLEST_BYTES), ..error });
             }
             None => {
                 let detail = "the driver supports neither datagrams nor connections";
-                self.results.source = Some(step_error(Stage::Open, Cause::Unsupported, detail));
+                self.results.source_failure =
+                    Some(step_error(Stage::Open, Cause::Unsupported, detail));
             }
         }
     }
@@ -282,13 +294,6 @@ impl PairRun<'_> {
         }
     }
 
-    fn failure_of(&mut self, side: Side) -> &mut Option<StepError> {
-        match side {
-            Side::Target => &mut self.results.target,
-            Side::Source | Side::Path => &mut self.results.source,
-        }
-    }
-
     /// Returns the request for checked messages, and the longest time until its result.
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
         // A reply is late only after both adapters have given up.
@@ -321,15 +326,15 @@ impl PairRun<'_> {
                 self.results.passed = true;
                 self.results.rdma = trips;
             }
-            Err(error) => self.results.source = Some(error),
-            Ok(_) => return self.confused(Stage::FirstMessage),
+            Err(error) => self.results.source_failure = Some(error),
+            Ok(_) => return self.record_unexpected_reply(Stage::FirstMessage, Side::Source),
         }
         match served {
             Ok(StepResult::Served { .. }) => {}
             // The source ends first: after a success, an error of the target is no failure.
             Err(_) if self.results.passed => {}
-            Err(error) => self.results.target = Some(error),
-            Ok(_) => return self.confused(Stage::FirstMessage),
+            Err(error) => self.results.target_failure = Some(error),
+            Ok(_) => return self.record_unexpected_reply(Stage::FirstMessage, Side::Target),
         }
         Some(())
     }

@@ -7,11 +7,13 @@ use crate::model::Protocol;
 use crate::model::ping::{Code, Side, Verdict};
 use crate::model::probe::{DatagramCounts, MadOpening, MadPinged, MadRoute, Throughput};
 use crate::ping::node::{Liveness, Ticket};
+use crate::ping::plan::{Load, Plan};
+use crate::wire::{FrameWriter, FromAgent, ToAgent, ToWorker, WorkerReply};
 
 /// Node that replies to every act at once, as its test defines.
 struct Scripted {
     answer: fn(&Act) -> Option<Result<StepResult, StepError>>,
-    asked: Mutex<(Vec<Act>, HashMap<u64, Answer>)>,
+    asked: Mutex<(Vec<Act>, HashMap<u64, StepReply>)>,
 }
 
 impl Scripted {
@@ -37,17 +39,20 @@ impl Scripted {
 fn well(act: &Act) -> StepResult {
     let trips = RoundTrips { count: 1, min_ns: 9, p50_ns: 9, max_ns: 9, ..RoundTrips::default() };
     match act {
-        Act::Open(opening) => StepResult::Opened(Opened {
-            queue_pair: 17,
-            psn: 1,
-            lid: 0,
-            mtu: 1_024,
-            cm_address: None,
-            tcp_address: Some("10.1.0.1:4000".parse().unwrap()),
-            tcp_stream_address: None,
-            tcp_failure: None,
-            datagrams: opening.qkey.map(|_| Ok(18)),
-        }),
+        Act::Open(opening) => {
+            let address = "10.1.0.1:4000".parse().unwrap();
+            StepResult::Opened(Opened {
+                queue_pair: 17,
+                psn: 1,
+                lid: 0,
+                mtu: 1_024,
+                cm_address: None,
+                tcp_address: Some(address),
+                tcp_stream_address: opening.tcp_stream.then_some(address),
+                tcp_failure: None,
+                datagrams: opening.qkey.map(|_| Ok(18)),
+            })
+        }
         Act::ExchangeDatagrams(_) => StepResult::DatagramsExchanged(DatagramCounts {
             sent: 1,
             answered: 1,
@@ -88,7 +93,7 @@ impl Node for Scripted {
         self.start(step);
     }
 
-    fn finish(&self, ticket: Ticket, _: Deadline) -> Option<Answer> {
+    fn finish(&self, ticket: Ticket, _: Deadline) -> Option<StepReply> {
         self.asked.lock().unwrap().1.remove(&ticket.0)
     }
 
@@ -127,7 +132,7 @@ fn route(method: Method) -> Route {
 fn run_with(
     tests: &[Test],
     method: Method,
-    source: fn(&Act) -> Option<Answer>,
+    source: fn(&Act) -> Option<StepReply>,
 ) -> (Scripted, PairOutcome) {
     run_on(&route(method), &test_options(tests), source)
 }
@@ -136,18 +141,18 @@ fn run_with(
 fn run_on(
     route: &Route,
     test_options: &TestOptions,
-    source: fn(&Act) -> Option<Answer>,
+    source: fn(&Act) -> Option<StepReply>,
 ) -> (Scripted, PairOutcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(|_| None));
     let outcome = run((&source, &target), 1, route, test_options, None);
     (source, outcome)
 }
 
-fn failed(stage: Stage, cause: Cause) -> Answer {
+fn failed(stage: Stage, cause: Cause) -> StepReply {
     Err(step_error(stage, cause, "seen"))
 }
 
-fn unanswered_datagrams(act: &Act) -> Option<Answer> {
+fn unanswered_datagrams(act: &Act) -> Option<StepReply> {
     let counts = DatagramCounts { sent: 3, ..DatagramCounts::default() };
     let exchanged = Ok(StepResult::DatagramsExchanged(counts));
     matches!(act, Act::ExchangeDatagrams(_)).then_some(exchanged)
@@ -182,6 +187,55 @@ fn rdma_failure_is_compared_with_tcp_without_the_tcp_test() {
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
     assert!(outcome.evidence.tcp.is_some());
     assert_eq!(outcome.measured.transport, Some(PairTransport::TcpFallback));
+}
+
+/// Returns the packets that a port counted, if the act closes its connection.
+fn closed(act: &Act, received: u64) -> Option<StepReply> {
+    let traffic = Traffic { received: Some(received), retransmissions: 3, ..Traffic::default() };
+    matches!(act, Act::Close).then_some(Ok(StepResult::Closed(Some(traffic))))
+}
+
+#[test]
+fn packets_that_arrive_without_a_reply_are_no_filter() {
+    let source = |act: &Act| match act {
+        Act::Probe(_) => {
+            let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
+            Some(failed(Stage::FirstMessage, cause))
+        }
+        act => closed(act, 0),
+    };
+    let judged = |driver: &str, target: fn(&Act) -> Option<StepReply>| {
+        let mut route = Route { unreliable: false, ..route(Method::Relay) };
+        for port in [&mut route.source, &mut route.target] {
+            port.driver = Some(driver.into());
+        }
+        let (source, target) = (Scripted::new(source), Scripted::new(target));
+        let options = test_options(&[Test::Connection]);
+        code(&run((&source, &target), 1, &route, &options, None))
+    };
+    assert_eq!(judged(SOFT_ROCE, |act| closed(act, 0)), Code::Udp4791Blocked);
+    assert_eq!(judged(SOFT_ROCE, |act| closed(act, 2)), Code::Asymmetric);
+    // The ports do not count, or other programs use them.
+    assert_eq!(judged(SOFT_ROCE, |_| None), Code::Udp4791Blocked);
+    assert_eq!(judged("mlx5_core", |act| closed(act, 2)), Code::Udp4791Blocked);
+}
+
+#[test]
+fn packets_beside_other_programs_are_not_compared() {
+    let shared = |act: &Act| {
+        let traffic = Traffic { is_shared: true, ..Traffic::default() };
+        matches!(act, Act::Close).then_some(Ok(StepResult::Closed(Some(traffic))))
+    };
+    let counts = |source: fn(&Act) -> Option<StepReply>, target: fn(&Act) -> Option<StepReply>| {
+        let (source, target) = (Scripted::new(source), Scripted::new(target));
+        let options = test_options(&[Test::Connection]);
+        let outcome = run((&source, &target), 1, &route(Method::Relay), &options, None);
+        (outcome.measured.packets.is_some(), outcome.shared_devices)
+    };
+    assert_eq!(counts(|act| closed(act, 1), |act| closed(act, 1)), (true, [false; 2]));
+    assert_eq!(counts(shared, |act| closed(act, 1)), (false, [true, false]));
+    assert_eq!(counts(|act| closed(act, 1), shared), (false, [false, true]));
+    assert_eq!(counts(|_| None, |_| None), (false, [false; 2]), "an end sent no counts");
 }
 
 #[test]
@@ -328,7 +382,7 @@ fn unreliable_connections_fail_only_where_there_are_some() {
 }
 
 #[test]
-fn one_message_that_an_unreliable_connection_loses_is_told_and_no_fault() {
+fn a_message_that_an_unreliable_connection_loses_is_no_failure() {
     // Reliable messages run without round trips here; the unreliable ones measure round trips.
     let loses = |act: &Act| match act {
         Act::Probe(ask) if ask.rounds > 0 => {
@@ -368,8 +422,8 @@ fn mads(routes: usize) -> MadPlan {
 fn run_mads(
     tests: &[Test],
     plan: &Result<MadPlan, NoMads>,
-    source: fn(&Act) -> Option<Answer>,
-    target: fn(&Act) -> Option<Answer>,
+    source: fn(&Act) -> Option<StepReply>,
+    target: fn(&Act) -> Option<StepReply>,
 ) -> (Vec<Act>, Vec<Act>, PairOutcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(target));
     let route = route(Method::Relay);
@@ -452,7 +506,7 @@ fn where_no_mad_is_answered_the_next_route_is_tried_and_then_the_pair_fails() {
 }
 
 #[test]
-fn a_port_without_a_device_file_for_mads_and_one_that_may_not_be_opened_are_told() {
+fn missing_and_forbidden_device_files_for_mads_have_verdicts() {
     let none = StepError { detail: "none".into(), ..StepError::new(Stage::Open, Cause::NoUmad) };
     let plan = Err((Side::Target, none));
     let (source, _, outcome) = run_mads(&[Test::Mad], &plan, |_| None, |_| None);
@@ -480,4 +534,76 @@ fn unexpected_reply_of_an_agent_is_an_agent_failure() {
     let wrong = |act: &Act| matches!(act, Act::PingMad(_)).then_some(Ok(StepResult::Done));
     let (_, _, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), wrong, |_| None);
     assert_eq!(code(&outcome), Code::Agent);
+}
+
+#[test]
+fn invalid_reply_is_a_failure_of_the_end_that_sent_it() {
+    let judged = |source: fn(&Act) -> Option<StepReply>, target: fn(&Act) -> Option<StepReply>| {
+        let (source, target) = (Scripted::new(source), Scripted::new(target));
+        let options = test_options(&[Test::Connection]);
+        let outcome = run((&source, &target), 1, &route(Method::Relay), &options, None);
+        let Verdict { code, side, detail, .. } = judge(&outcome);
+        (code, side, detail.split(';').next().unwrap().to_owned())
+    };
+    let mismatch = |side: &str| {
+        format!("the agent of the {side} sent a reply that does not match the request")
+    };
+    let no_opening = |act: &Act| matches!(act, Act::Open(_)).then_some(Ok(StepResult::Done));
+    let of_source = (Code::Agent, Side::Source, mismatch("source"));
+    assert_eq!(judged(no_opening, |_| None), of_source);
+    let of_target = (Code::Agent, Side::Target, mismatch("target"));
+    assert_eq!(judged(|_| None, no_opening), of_target);
+    let no_result = |act: &Act| matches!(act, Act::Serve).then_some(Ok(StepResult::Done));
+    assert_eq!(judged(|_| None, no_result), of_target);
+    let wide = |act: &Act| match well(act) {
+        StepResult::Opened(opened) => Some(Ok(StepResult::Opened(Opened { mtu: 9_000, ..opened }))),
+        _ => None,
+    };
+    let detail = "the agent of the target reported an invalid path MTU: 9000".to_owned();
+    assert_eq!(judged(|_| None, wide), (Code::Agent, Side::Target, detail));
+}
+
+/// Returns bytes and number of the frames between the operator and the agents of a pair.
+fn sent_frames(tests: &[Test]) -> [u64; 2] {
+    let (id, connection) = (1_000_000, 1_000_000);
+    let answer = |act: &Act| closed(act, 10_000);
+    let (source, target) = (Scripted::new(answer), Scripted::new(answer));
+    let options = TestOptions { nonce: u64::MAX / 2, rounds: 1_000, ..test_options(tests) };
+    let mads = Ok(mads(1));
+    let mads = tests.contains(&Test::Mad).then_some(&mads);
+    let outcome = run((&source, &target), connection, &route(Method::Relay), &options, mads);
+    assert_eq!(code(&outcome), Code::Ok, "{tests:?}");
+    let (mut bytes, mut messages) = (Vec::<u8>::new(), 0);
+    let mut frames = FrameWriter::new(&mut bytes);
+    for act in source.asked().into_iter().chain(target.asked()) {
+        let result = answer(&act).unwrap_or_else(|| Ok(well(&act)));
+        frames.write(&FromAgent::Worker(WorkerReply { id, result })).unwrap();
+        let step = Step { connection, act };
+        frames.write(&ToAgent::Worker(Box::new(ToWorker { id, step }))).unwrap();
+        messages += 2;
+    }
+    [bytes.len() as u64, messages]
+}
+
+#[test]
+fn the_traffic_estimate_matches_the_frames_of_a_pair() {
+    let cost = |tests: &[Test]| {
+        let (slot, stream_slot) = (Duration::ZERO, Duration::ZERO);
+        let load = Load { rails: 1, tests, round_trips: 1_000, slot, stream_slot };
+        // The plan has two ordered pairs.
+        let estimate = Plan::all(2).estimate(load);
+        let [bytes, messages] = sent_frames(tests);
+        assert_eq!(estimate.relay_messages, 2 * messages, "{tests:?}");
+        (estimate.relay_bytes / 2, bytes)
+    };
+    let usual = cost(Test::USUAL);
+    let added = [Test::Unreliable, Test::Bandwidth, Test::TcpBandwidth, Test::Mad].map(|test| {
+        let (estimated, sent) = cost(&[Test::USUAL, &[test]].concat());
+        (estimated - usual.0, sent - usual.1)
+    });
+    for (estimated, sent) in [usual, cost(&[Test::Mad])].into_iter().chain(added) {
+        // The names and numbers of the scripted pair are shorter than typical names and numbers.
+        let is_close = estimated.abs_diff(sent) * 100 <= sent * 15;
+        assert!(is_close, "{estimated} bytes estimated, {sent} bytes sent");
+    }
 }

@@ -326,7 +326,7 @@ fn extreme_fabrics_cause_no_false_outliers() {
 }
 
 #[test]
-fn a_large_run_has_objects_only_for_what_is_told() {
+fn a_large_run_keeps_only_the_pairs_of_findings() {
     let report =
         report("hosts n[1-64]\nrails 2\nfault host n7 blocked\nfault pair n1 n2 blackhole");
     assert_eq!(report.summary.pairs, 64 * 63 * 2);

@@ -12,7 +12,7 @@ use crate::model::probe::{
     Act, Cause, Connecting, DatagramExchange, Opened, Opening, Purpose, Role, Stage, StepError,
     StepResult,
 };
-use crate::ping::acceptor::{Acceptor, Proof, Serve};
+use crate::ping::acceptor::{Acceptor, Proof, Service};
 use crate::ping::address;
 use crate::ping::datagram::{DatagramPorts, EndpointSlot};
 use crate::ping::device_presence::DevicePresence;
@@ -84,10 +84,10 @@ impl Handle {
 /// Starts a TCP server if it has an address; returns it, or the reason why it did not start.
 fn listener(
     at: Option<(SocketAddr, Proof)>,
-    serve: Serve,
+    service: Service,
 ) -> (Option<Acceptor>, Option<StepError>) {
     let Some((address, proof)) = at else { return (None, None) };
-    match Acceptor::start(address, proof, serve) {
+    match Acceptor::start(address, proof, service) {
         Ok(server) => (Some(server), None),
         Err(error) => (None, Some(tcp::local_error(&error, address))),
     }
@@ -111,9 +111,9 @@ pub(super) fn run<W: Write>(
     let serves_tcp = opening.role == Role::Target && opening.purpose == Purpose::Messages;
     let proof = opening.proof.map(Proof::from);
     let listens_at = opening.tcp_address.filter(|_| serves_tcp).zip(proof);
-    let (echo, no_echo) = listener(listens_at, tcp::serve_echo);
+    let (echo, no_echo) = listener(listens_at, tcp::ECHO);
     let reads_at = listens_at.filter(|_| opening.tcp_stream);
-    let (reader, no_reader) = listener(reads_at, tcp_stream::read);
+    let (reader, no_reader) = listener(reads_at, tcp_stream::READER);
     let reply_path = listens_at.zip(opening.tcp_peer).zip(opening.netdev.as_deref());
     let no_replies =
         reply_path.and_then(|(((own, _), peer), netdev)| tcp::replies(own, peer, netdev));

@@ -70,6 +70,7 @@ pub fn hop_rows<'report>(
     rows.collect()
 }
 
+/// Returns the port that packets leave the node by.
 fn leaving<'report>(row: &HopRow<'report>) -> Option<&'report FabricPort> {
     let hop = row.item?.hop;
     row.place.fabric?.port(FabricEnd { node: hop.node, port: hop.leaves? })

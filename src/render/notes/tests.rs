@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Reason;
 
 fn denied(key: &str) -> Problem {
     let source = format!("/sys/{key}");
@@ -138,6 +139,39 @@ fn equal_notes_of_several_hosts_name_the_set() {
     let names: Vec<String> =
         (b'a'..=b'z').map(|letter| char::from(letter).to_string().repeat(3)).collect();
     assert_eq!(told(&names), format!("aaa and 25 more: {rest}"));
+}
+
+#[test]
+fn address_of_one_host_does_not_describe_a_set() {
+    let told = |hosts: &[(&str, &str)]| {
+        let report = |&(host, detail): &(&str, &str)| {
+            let failure = HostFailure::new(Reason::Refused, detail);
+            let failure = failure.fix(format!("check {detail}"));
+            HostReport { failure: Some(failure), ..HostReport::empty(host, Via::Agent) }
+        };
+        let reports: Vec<HostReport> = hosts.iter().map(report).collect();
+        let mut notes = notes(&reports, true, false);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        let Note { text, fix } = notes.remove(0);
+        (text, fix.unwrap())
+    };
+    let note = |text: &str, fix: &str| (text.to_owned(), fix.to_owned());
+    assert_eq!(
+        told(&[("n1", "10.0.0.1:22: refused"), ("n2", "[fe80::2%eth0]:22: refused")]),
+        note("n[1-2]: refused", "on each host, as for n1: check 10.0.0.1:22: refused")
+    );
+    assert_eq!(
+        told(&[("n1", "10.0.0.9:22: refused"), ("n2", "10.0.0.9:22: refused")]),
+        note("n[1-2]: 10.0.0.9:22: refused", "check 10.0.0.9:22: refused")
+    );
+    assert_eq!(
+        told(&[("n1", "10.0.0.1:22: refused")]),
+        note("n1: 10.0.0.1:22: refused", "check 10.0.0.1:22: refused")
+    );
+    assert_eq!(
+        told(&[("n1", "no route to 10.0.0.1"), ("n2", "no route to 10.0.0.2")]),
+        note("n1 and 1 more: no route to 10.0.0.1", "check no route to 10.0.0.1")
+    );
 }
 
 #[test]

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_told_of_the_first_host_only() {
+    fn only_the_address_of_the_first_host_is_shown() {
         let text = told(&["n1", "n2"], false, |host| {
             let number = host.trim_start_matches('n');
             (format!("10.0.0.{number}:22: refused"), format!("look at {host}"))
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_with_a_peer_is_told_by_its_first_pair() {
+    fn a_finding_with_a_peer_shows_its_first_pair() {
         let text = told(&["n1", "n2"], true, |host| (format!("{host} hangs"), "look".into()));
         assert!(text.starts_with("! n[1-2]: ") && text.contains("    n1 -> n2: n1 hangs\n"));
     }

@@ -39,26 +39,26 @@ pub struct EthtoolQuery {
     pub netdev: String,
 }
 
-/// Read commands of ethtool netlink that are used (`ETHTOOL_MSG_*_GET`), each with its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EthtoolCommand {
-    /// Connector.
-    LinkInfo = 2,
-    /// Speed, lanes, negotiation.
-    LinkModes = 4,
-    /// State of the link, and the reason if it is down.
-    LinkState = 6,
-    /// Link-level flow control; kernel 5.10 and later.
-    Pause = 21,
-    /// Forward error correction; kernel 5.13 and later.
-    Fec = 29,
-    /// First byte of the module's memory; kernel 5.13 and later, and root only.
-    ModuleIdentifier = 31,
-    /// Counters of IEEE 802.3 and RMON; kernel 5.13 and later.
-    Counters = 32,
-    /// Power mode of the module; kernel 5.17 and later.
-    Module = 34,
+commands! {
+    /// Read commands of ethtool netlink that are used (`ETHTOOL_MSG_*_GET`), each with its number.
+    pub enum EthtoolCommand {
+        /// Connector.
+        LinkInfo = (2, "connector"),
+        /// Speed, lanes, negotiation.
+        LinkModes = (4, "link modes"),
+        /// State of the link, and the reason if it is down.
+        LinkState = (6, "link state"),
+        /// Link-level flow control; kernel 5.10 and later.
+        Pause = (21, "pause"),
+        /// Forward error correction; kernel 5.13 and later.
+        Fec = (29, "FEC"),
+        /// First byte of the module's memory; kernel 5.13 and later, and root only.
+        ModuleIdentifier = (31, "module type"),
+        /// Counters of IEEE 802.3 and RMON; kernel 5.13 and later.
+        Counters = (32, "counters"),
+        /// Power mode of the module; kernel 5.17 and later.
+        Module = (34, "module power"),
+    }
 }
 
 impl EthtoolCommand {
@@ -66,19 +66,6 @@ impl EthtoolCommand {
     /// ethtool netlink.
     pub fn is_optional(self) -> bool {
         !matches!(self, Self::LinkInfo | Self::LinkModes | Self::LinkState)
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::LinkInfo => "connector",
-            Self::LinkModes => "link modes",
-            Self::LinkState => "link state",
-            Self::Pause => "pause",
-            Self::Fec => "FEC",
-            Self::ModuleIdentifier => "module type",
-            Self::Counters => "counters",
-            Self::Module => "module power",
-        }
     }
 }
 
@@ -174,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn this_kernel_tells_the_link_state_of_the_loopback_interface() {
+    fn this_kernel_reports_the_link_state_of_the_loopback_interface() {
         let timeout = Duration::from_secs(2);
         let query = EthtoolQuery { command: EthtoolCommand::LinkState, netdev: "lo".into() };
         match family(timeout).and_then(|family| ask(&query, family, timeout)) {

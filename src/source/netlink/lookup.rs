@@ -107,7 +107,7 @@ fn look_up(netdev: Option<u32>, from: IpAddr, to: IpAddr, timeout: Duration) -> 
 }
 
 #[test]
-fn the_loopback_has_a_route_to_itself_and_to_nobody_else() {
+fn the_loopback_interface_has_a_route_only_to_itself() {
     let ask = |from: &str, to: &str| {
         has_route("lo", from.parse().unwrap(), to.parse().unwrap(), Duration::from_secs(2))
     };

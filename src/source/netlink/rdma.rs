@@ -34,37 +34,37 @@ pub struct RdmaQuery {
     pub port: Option<u32>,
 }
 
-/// Read commands of RDMA netlink (`enum rdma_nldev_command`), each with its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RdmaCommand {
-    /// All devices.
-    Devices = 1,
-    /// Ports of a device.
-    Ports = 5,
-    /// Settings of the whole RDMA core.
-    System = 6,
-    /// Number of objects of each device.
-    Summary = 9,
-    /// Queue pairs of a device.
-    QueuePairs = 10,
-    /// Connection identifiers of a device.
-    CmIds = 11,
-    /// Completion queues of a device.
-    CompletionQueues = 12,
-    /// Memory regions of a device.
-    MemoryRegions = 13,
-    /// Protection domains of a device.
-    ProtectionDomains = 14,
-    /// Hardware counters of a port, with the optional ones that sysfs lacks.
-    Counters = 17,
-    /// Mode in which queue pairs of a port are bound to counters. It is the command of the
-    /// counters with another object.
-    CounterMode = 0x111,
-    /// User contexts of a device; kernel 6.1 and later.
-    Contexts = 22,
-    /// Shared receive queues of a device; kernel 6.1 and later.
-    SharedReceiveQueues = 23,
+commands! {
+    /// Read commands of RDMA netlink (`enum rdma_nldev_command`), each with its number.
+    pub enum RdmaCommand {
+        /// All devices.
+        Devices = (1, "devices"),
+        /// Ports of a device.
+        Ports = (5, "ports"),
+        /// Settings of the whole RDMA core.
+        System = (6, "settings"),
+        /// Number of objects of each device.
+        Summary = (9, "summary"),
+        /// Queue pairs of a device.
+        QueuePairs = (10, "queue pairs"),
+        /// Connection identifiers of a device.
+        CmIds = (11, "connections"),
+        /// Completion queues of a device.
+        CompletionQueues = (12, "completion queues"),
+        /// Memory regions of a device.
+        MemoryRegions = (13, "memory regions"),
+        /// Protection domains of a device.
+        ProtectionDomains = (14, "protection domains"),
+        /// Hardware counters of a port, with the optional ones that sysfs lacks.
+        Counters = (17, "counters"),
+        /// Mode in which queue pairs of a port are bound to counters. It is the command of the
+        /// counters with another object.
+        CounterMode = (0x111, "counter mode"),
+        /// User contexts of a device; kernel 6.1 and later.
+        Contexts = (22, "contexts"),
+        /// Shared receive queues of a device; kernel 6.1 and later.
+        SharedReceiveQueues = (23, "shared receive queues"),
+    }
 }
 
 impl RdmaCommand {
@@ -75,24 +75,6 @@ impl RdmaCommand {
 
     fn is_dump(self) -> bool {
         !matches!(self, Self::System | Self::Counters | Self::CounterMode)
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Devices => "devices",
-            Self::Ports => "ports",
-            Self::System => "settings",
-            Self::Summary => "summary",
-            Self::QueuePairs => "queue pairs",
-            Self::CmIds => "connections",
-            Self::CompletionQueues => "completion queues",
-            Self::MemoryRegions => "memory regions",
-            Self::ProtectionDomains => "protection domains",
-            Self::Counters => "counters",
-            Self::CounterMode => "counter mode",
-            Self::Contexts => "contexts",
-            Self::SharedReceiveQueues => "shared receive queues",
-        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Queries `sock_diag` netlink. `live` sends the queries; `collect` decodes the replies.
+//! Lists sockets through `sock_diag` netlink. `live` calls this module; `collect` decodes the
+//! replies.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,18 +17,20 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const AF_SMC: u8 = 43;
 const IPPROTO_TCP: u8 = 6;
 
-/// `INET_DIAG_INFO`; bit 0 of the request stands for attribute 1.
+/// Bit that requests attribute `INET_DIAG_INFO` (2) of `include/uapi/linux/inet_diag.h`. Bit 0
+/// requests attribute 1.
 const TCP_INFO: u8 = 1 << (2 - 1);
 
-/// States of `include/net/tcp_states.h` in which a socket carries data, is about to, or waits for
-/// connections: established, SYN sent, close wait, listening.
+/// Bits of the requested states: established, SYN sent, close wait and listening
+/// (`include/net/tcp_states.h`).
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 8 | 1 << 10;
 
-/// `SMC_DIAG_CONNINFO` and `SMC_DIAG_LGRINFO` of `include/uapi/linux/smc_diag.h`.
+/// Bits that request `SMC_DIAG_CONNINFO` (1) and `SMC_DIAG_LGRINFO` (2) of
+/// `include/uapi/linux/smc_diag.h`.
 const SMC_INFO: u8 = 1 | 1 << 1;
 
-/// Bytes of a `struct inet_diag_sockid`; all zero selects every socket.
-const SOCKID: usize = 48;
+/// Size of `struct inet_diag_sockid`, in bytes. A struct of zeros selects every socket.
+const SOCKID_BYTES: usize = 48;
 
 /// Kinds of sockets of this machine that can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,7 +54,8 @@ impl fmt::Display for SocketQuery {
     }
 }
 
-/// The kernel loads the module of the requested family. Callers check first that it is loaded.
+/// Lists the sockets of one kind. The request makes the kernel load its diag module (`tcp_diag`,
+/// `smc_diag`), so `collect` first checks that the module is loaded.
 pub(in crate::source) fn ask(query: SocketQuery, timeout: Duration) -> Answer {
     let mut payload = match query {
         // struct inet_diag_req_v2: family, protocol, extensions, padding, states.
@@ -63,7 +67,7 @@ pub(in crate::source) fn ask(query: SocketQuery, timeout: Duration) -> Answer {
     if query != SocketQuery::Smc {
         payload.extend_from_slice(&STATES.to_ne_bytes());
     }
-    payload.resize(payload.len() + SOCKID, 0);
+    payload.resize(payload.len() + SOCKID_BYTES, 0);
     let protocol = Some(netlink::SOCK_DIAG);
     Exchange { protocol, kind: SOCK_DIAG_BY_FAMILY, is_dump: true, payload }.run(timeout)
 }

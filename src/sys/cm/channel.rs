@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::calls::Calls;
 use super::error::{CmError, CmStep};
-use super::event::{CmEvent, EventKind, EventStatus};
+use super::event::{CmEvent, EventKind};
 use crate::clock::Deadline;
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
@@ -94,7 +94,7 @@ impl Channel {
         // SAFETY: a taken event is readable until it is acknowledged.
         let fields = unsafe { raw.read() };
         let kind = EventKind::from_code(fields.event);
-        let event = CmEvent { kind, status: EventStatus::from_code(fields.status) };
+        let event = CmEvent::new(kind, fields.status);
         let private_data = match kind {
             EventKind::ConnectRequest | EventKind::Established => {
                 // SAFETY: these events carry the parameters of a reliable connection.

@@ -86,6 +86,11 @@ macro_rules! steps {
             $(#[doc = concat!("The step \"", $words, "\".")] $name,)*
         }
 
+        #[cfg(test)]
+        impl CmStep {
+            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
+        }
+
         impl std::fmt::Display for CmStep {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 out.write_str(match self { $(Self::$name => $words,)* })
@@ -110,7 +115,7 @@ steps! {
 }
 
 #[test]
-fn an_error_tells_step_peer_and_cause() {
+fn an_error_names_step_peer_and_cause() {
     use super::event::EventStatus;
     let event = CmEvent { kind: EventKind::Rejected, status: EventStatus::Failed(Errno::REFUSED) };
     let error =

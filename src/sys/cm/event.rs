@@ -25,8 +25,20 @@ pub enum EventStatus {
     Reason(u32),
 }
 
+impl CmEvent {
+    pub(super) fn new(kind: EventKind, status: i32) -> Self {
+        let status = match (kind, status) {
+            // librdmacm finds no device, or cannot open it. It sets -1, which is no errno
+            // (`ucma_process_addr_resolved`, cma.c of rdma-core).
+            (EventKind::AddressError, -1) => EventStatus::Failed(Errno::NO_DEVICE),
+            _ => EventStatus::from_code(status),
+        };
+        Self { kind, status }
+    }
+}
+
 impl EventStatus {
-    pub(super) fn from_code(code: i32) -> Self {
+    fn from_code(code: i32) -> Self {
         match u32::try_from(code) {
             Ok(0) => Self::Good,
             Ok(reason) => Self::Reason(reason),
@@ -47,6 +59,9 @@ macro_rules! kinds {
         }
 
         impl EventKind {
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
+
             pub(super) fn from_code(code: ffi::rdma_cm_event_type) -> Self {
                 match code {
                     $(ffi::$code => Self::$name,)*
@@ -103,4 +118,14 @@ impl fmt::Display for CmEvent {
 fn a_positive_status_is_a_reason() {
     assert_eq!(EventStatus::from_code(8), EventStatus::Reason(8));
     assert_eq!(EventStatus::from_code(-libc::ETIMEDOUT), EventStatus::Failed(Errno::TIMED_OUT));
+}
+
+#[test]
+fn status_of_librdmacm_itself_is_a_missing_device() {
+    let status = |kind, status| CmEvent::new(kind, status).status;
+    let address = |code| status(EventKind::AddressError, code);
+    assert_eq!(address(-1), EventStatus::Failed(Errno::NO_DEVICE));
+    assert_eq!(address(-libc::EHOSTUNREACH), EventStatus::Failed(Errno::HOST_UNREACHABLE));
+    let connect = status(EventKind::ConnectError, -1);
+    assert_eq!(connect, EventStatus::Failed(Errno::NOT_PERMITTED));
 }

@@ -14,6 +14,7 @@ use super::error::{CmError, CmStep};
 use super::event::{CmEvent, EventKind, EventStatus};
 use super::options::{ConnectOptions, PROOF_BYTES};
 use crate::clock::Deadline;
+use crate::sys::descriptors;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
@@ -178,7 +179,10 @@ impl Id {
         }
     }
 
-    pub(super) fn error(&self, step: CmStep, errno: Errno) -> CmError {
+    pub(super) fn error(&self, step: CmStep, reported: Errno) -> CmError {
+        // librdmacm opens the device itself, and returns ENODEV if that fails.
+        let shortage = (reported == Errno::NO_DEVICE).then(descriptors::shortage).flatten();
+        let errno = shortage.unwrap_or(reported);
         CmError::Call { step, object: self.object.clone(), errno }
     }
 

@@ -14,6 +14,7 @@ use super::attr::{CompletionCounters, DeviceAttr, text};
 use super::calls::Calls;
 use super::error::{VerbsError, VerbsOperation};
 use super::inline;
+use crate::sys::descriptors;
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
@@ -57,7 +58,8 @@ impl DeviceList {
         // SAFETY: the call fills in the integer.
         let first = unsafe { (calls.ibv_get_device_list)(&raw mut count) };
         let Some(first) = NonNull::new(first) else {
-            return Err(match Errno::last() {
+            let reported = Errno::last();
+            return Err(match descriptors::shortage().unwrap_or(reported) {
                 Errno::NO_SYSTEM_CALL => VerbsError::NoKernelSupport,
                 errno => VerbsError::call(VerbsOperation::List, "", errno),
             });
@@ -92,8 +94,12 @@ impl DeviceList {
 }
 
 /// Returns the reason why libibverbs does not list a device: its file is missing
-/// (`try_access_device`, libibverbs/init.c), or the library has no driver for the device.
+/// (`try_access_device`, libibverbs/init.c), the library has no driver for the device, or the
+/// process can open no more files.
 fn absent(name: &str) -> VerbsError {
+    if let Some(errno) = descriptors::shortage() {
+        return VerbsError::call(VerbsOperation::Open, name, errno);
+    }
     let device = name.to_owned();
     // The kernel removes the verbs device before the RDMA device. In between it waits for users of
     // the device (`ib_uverbs_remove_one`, drivers/infiniband/core/uverbs_main.c).

@@ -99,6 +99,9 @@ macro_rules! operations {
 
         impl VerbsOperation {
             const WORDS: &[&str] = &[$($words),*];
+
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
         }
     };
 }
@@ -130,6 +133,11 @@ operations! {
 impl VerbsOperation {
     fn pins_memory(self) -> bool {
         matches!(self, Self::RegisterMemory | Self::CreateCompletionQueue | Self::CreateQueuePair)
+    }
+
+    /// True if the kernel resolves the neighbor of a `RoCE` path in this operation.
+    pub fn resolves_neighbor(self) -> bool {
+        matches!(self, Self::CreateAddress | Self::ToReceive)
     }
 
     /// Formats the operation with its object: `open rxe0`.

@@ -69,7 +69,7 @@ fn all_clear(state: &State) -> String {
         devices.flat_map(|device| &device.ports).map(|port| port.state).collect();
     let active = states.iter().flatten().filter(|state| state.is_active()).count();
     let share = snapshot.share();
-    let connections = match share.rdma + share.tcp {
+    let connections = match share.all() {
         _ if !snapshot.knows_connections() => "connections were not read".to_owned(),
         0 => "no connection uses RDMA, or TCP in its place".to_owned(),
         1 => "the only connection did not fall back to TCP".to_owned(),

@@ -23,10 +23,9 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         super::matrix::note(state, canvas, area);
         return;
     }
-    let said = state.table().zip(state.snapshot());
-    let Some(said) = said.and_then(|(table, snapshot)| table.said(snapshot, state.moment())) else {
-        return;
-    };
+    let (Some(table), Some(snapshot)) = (state.table(), state.snapshot()) else { return };
+    let row = table.selected_row(snapshot, state.moment());
+    let Some(said) = row.and_then(|row| row.text) else { return };
     let (token, mark) = (said.tone, mark(said.tone));
     let lines = usize::from(area.height);
     let what = wrap(&escape(&said.what), room.saturating_sub(2));

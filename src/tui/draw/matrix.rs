@@ -253,7 +253,7 @@ fn figures(pair: &Pair, grid: &MatrixGrid) -> String {
 }
 
 #[test]
-fn names_are_told_apart_by_their_ends() {
+fn names_are_distinguished_by_their_ends() {
     let ends = |names: &[&str]| -> Vec<String> {
         tails(names).into_iter().map(|letters| letters.concat()).collect()
     };

@@ -22,8 +22,9 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         return;
     }
     let Some(table) = state.table() else { return };
-    if table.len() == 0 {
-        let (text, token) = empty_table::text(state, table.total() > 0);
+    let rows = table.state();
+    if rows.len() == 0 {
+        let (text, token) = empty_table::text(state, rows.total > 0);
         canvas.message(area, &text, token);
         return;
     }
@@ -41,7 +42,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
             canvas.put(area, x + second, 0, "TX TREND", Token::Heading);
         }
     }
-    let chosen = table.at().and_then(|at| at.checked_sub(table.top()));
+    let chosen = rows.selected_index().and_then(|at| at.checked_sub(rows.top));
     for (index, line) in lines.iter().enumerate() {
         let y = index + 1;
         row(canvas, area, y, line, &columns);
@@ -180,22 +181,40 @@ fn bar(
     (x, y, width): (usize, usize, usize),
     share: TransportCounts,
 ) {
-    let all = share.rdma + share.tcp;
-    let text = format!(" {}/{all}", share.rdma);
+    let text = format!(" {}/{}", share.rdma, share.all());
     let cells = width.saturating_sub(text.len()).min(16);
-    // A small share shows at least one cell; an incomplete share shows at least one empty cell.
-    let filled = match (share.rdma, share.tcp) {
-        (0, _) => 0,
-        (_, 0) => cells,
-        (rdma, _) => {
-            let part = usize::try_from(rdma).unwrap_or(usize::MAX).saturating_mul(cells);
-            let part = part / usize::try_from(all).unwrap_or(usize::MAX).max(1);
-            part.clamp(1, cells.saturating_sub(1).max(1))
-        }
-    };
+    let filled = filled_cells(share, cells);
     let [full, empty] = canvas.glyphs().bar();
     let x = canvas.put(area, x, y, &full.repeat(filled), Token::Ok);
     let rest = if share.fallen > 0 { Token::Bad } else { Token::Dim };
     let x = canvas.put(area, x, y, &empty.repeat(cells.saturating_sub(filled)), rest);
     canvas.put(area, x, y, &text, Token::Plain);
+}
+
+/// Returns the number of filled cells of a bar. A small share fills at least one cell; an
+/// incomplete share leaves at least one cell empty. A connection that fell back, for example to
+/// UDP, makes the share incomplete.
+fn filled_cells(share: TransportCounts, cells: usize) -> usize {
+    let all = share.all();
+    match share.rdma {
+        0 => 0,
+        rdma if rdma == all && share.fallen == 0 => cells,
+        rdma => {
+            let part = usize::try_from(rdma).unwrap_or(usize::MAX).saturating_mul(cells);
+            let part = part / usize::try_from(all).unwrap_or(usize::MAX).max(1);
+            part.clamp(1, cells.saturating_sub(1).max(1))
+        }
+    }
+}
+
+#[test]
+fn a_bar_is_full_only_if_all_connections_use_rdma_alone() {
+    let filled =
+        |rdma, tcp, mixed| filled_cells(TransportCounts { rdma, tcp, mixed, fallen: 0 }, 16);
+    assert_eq!(filled(8, 0, 0), 16);
+    assert_eq!((filled(0, 0, 1), filled(0, 1, 0)), (0, 0));
+    assert_eq!((filled(3, 0, 1), filled(3, 1, 0)), (12, 12));
+    assert_eq!((filled(1_000, 0, 1), filled(1, 1_000, 0)), (15, 1));
+    let to_udp = TransportCounts { rdma: 3, fallen: 1, ..TransportCounts::default() };
+    assert_eq!(filled_cells(to_udp, 16), 15);
 }

@@ -58,11 +58,12 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if state.snapshot().is_none() {
         return;
     }
-    let noun = if table.total() == 1 { "row" } else { "rows" };
-    let counts = if table.len() == table.total() {
-        format!("{} {noun}", table.total())
+    let (count, total) = (table.state().len(), table.state().total);
+    let noun = if total == 1 { "row" } else { "rows" };
+    let counts = if count == total {
+        format!("{total} {noun}")
     } else {
-        format!("{} of {} {noun}", table.len(), table.total())
+        format!("{count} of {total} {noun}")
     };
     let end = room.saturating_sub(1);
     canvas.put_right(area, end, 0, &counts, Token::Dim);

@@ -60,7 +60,7 @@ impl fmt::Display for Press {
 }
 
 #[test]
-fn a_press_is_told_apart_from_letting_go() {
+fn a_released_key_is_no_press() {
     let key = KeyEvent::new(KeyCode::Char('C'), KeyModifiers::CONTROL);
     assert_eq!(Press::of(key), Some(Press::Control('c')));
     let gone = KeyEvent { kind: KeyEventKind::Release, ..key };

@@ -49,7 +49,7 @@ impl Listed for LiveHosts {
             };
             return Some(Graph::Words(format!("{name} gone {}{more}", clock::utc_time(since_ns))));
         }
-        (row.share.rdma + row.share.tcp > 0).then_some(Graph::Share(row.share))
+        (row.share.all() > 0).then_some(Graph::Share(row.share))
     }
 
     fn said(context: RowContext<'_>, _: &LiveHostRow<'_>) -> Option<RowText> {

@@ -64,10 +64,11 @@ impl State {
             Action::Filter => {
                 let Some(table) = self.table() else { return };
                 let prompt = Prompt::new(PromptKind::Filter, table.filter());
-                self.mode = Mode::Prompt(Prompt { choice: table.choice(), ..prompt });
+                let selection = table.state().selection.clone();
+                self.mode = Mode::Prompt(Prompt { selection, ..prompt });
             }
             Action::OnlyProblems => {
-                self.with_table(|table, _, _| table.set_only_problems(!table.only_problems()));
+                self.with_table(|table, _, _| table.state_mut().only_problems ^= true);
                 self.rebuild();
             }
             Action::Sort => self.choose_column(PickerKind::Sort),
@@ -77,11 +78,14 @@ impl State {
                 self.rebuild();
             }
             Action::First => {
-                self.with_table(|table, snapshot, at| table.go_to_top(snapshot, at));
+                self.with_table(|table, snapshot, at| {
+                    table.choose(snapshot, 0, at);
+                    table.state_mut().selection.is_at_top = true;
+                });
             }
             _ => {
                 self.with_table(|table, snapshot, at| {
-                    let row = table.at().unwrap_or(0);
+                    let row = table.state().selected_index().unwrap_or(0);
                     let wanted = scrolled(row, action, lines);
                     if wanted != row {
                         table.choose(snapshot, wanted, at);
@@ -103,7 +107,8 @@ impl State {
     }
 
     fn open_target(&mut self) {
-        match self.with_table(|table, snapshot, at| table.target(snapshot, at)).flatten() {
+        let row = self.with_table(|table, snapshot, at| table.selected_row(snapshot, at)).flatten();
+        match row.map(|row| row.target) {
             Some(Target::Rows(view, narrow, subject)) => {
                 self.enter(Page::Rows(view, narrow));
                 if let Some(subject) = subject {
@@ -119,9 +124,9 @@ impl State {
 
     fn inspect(&mut self) {
         let view = self.view();
-        let chosen = self.with_table(|table, snapshot, at| table.chosen(snapshot, at)).flatten();
-        if let Some((key, name)) = chosen {
-            self.enter(Page::Detail(view, key, name, 0));
+        let row = self.with_table(|table, snapshot, at| table.selected_row(snapshot, at)).flatten();
+        if let Some(row) = row {
+            self.enter(Page::Detail(view, row.key, row.name, 0));
         }
     }
 

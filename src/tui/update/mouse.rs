@@ -36,8 +36,8 @@ impl State {
         }
         if let Some(line) = line.checked_sub(1) {
             self.with_table(|table, snapshot, at| {
-                let wanted = table.top() + line;
-                if wanted < table.len() {
+                let wanted = table.state().top + line;
+                if wanted < table.state().len() {
                     table.choose(snapshot, wanted, at);
                 }
             });

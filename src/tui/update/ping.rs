@@ -47,7 +47,7 @@ impl State {
         let Some(snapshot) = self.frozen.as_ref().or(self.live.as_ref()) else { return Vec::new() };
         let Some(table) = self.tables.of_mut(View::Hosts) else { return Vec::new() };
         table.rebuild(Some(snapshot), &narrow, moment);
-        let lines = table.lines(snapshot, 0, table.len(), &["host"], moment).into_iter();
+        let lines = table.lines(snapshot, 0, table.state().len(), &["host"], moment).into_iter();
         let there = lines.filter(|line| line.stale.is_none());
         there.filter_map(|line| line.cells.first()?.name()).collect()
     }

@@ -16,11 +16,11 @@ impl State {
             Action::Accept => return self.accept(),
             Action::Cancel => {
                 let (kind, before) = (prompt.kind, prompt.before.clone());
-                let choice = prompt.choice.clone();
+                let selection = prompt.selection.clone();
                 self.mode = Mode::Browse;
                 match kind {
                     PromptKind::Filter => {
-                        self.with_table(|table, _, _| table.restore(choice));
+                        self.with_table(|table, _, _| table.state_mut().selection = selection);
                         self.filter(&before);
                     }
                     PromptKind::Help => self.mode = Mode::Help(Help { line: 0, search: before }),

@@ -1,13 +1,16 @@
-//! Memory that `BeeGFS` pins for RDMA, and the recommended buffer settings per adapter (page
-//! "`BeeGFS` with RDMA" of the `BeeGFS` documentation).
+//! Computes the memory that `BeeGFS` pins for RDMA, and the recommended buffer settings (page
+//! "`BeeGFS` with RDMA" of the `BeeGFS` documentation). `beegfs` uses it for each client.
 
-use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, HostReport, PinnedMemory, Protocol};
+use crate::model::{
+    BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool, HostReport, PinnedMemory, Protocol,
+};
 
 /// Minimum rate of an InfiniBand or RoCE link that counts as EDR or faster.
 const EDR_BPS: u64 = 100_000_000_000;
 
 /// Returns the memory that a client pins for a server. `None` for a management server, which uses
-/// TCP only, and if a setting is unknown.
+/// TCP only, for a client without `connUseRDMA`, and if a setting is unknown. `clients` is the
+/// number of clients among the queried hosts.
 pub(super) fn pinned(
     report: &HostReport,
     client: &BeegfsClient,
@@ -18,38 +21,42 @@ pub(super) fn pinned(
         return None;
     }
     let number = |name: &str| client.setting(name)?.parse::<u64>().ok();
-    // Since `BeeGFS` 7.4 metadata servers may have their own buffer settings.
-    let of_kind = |meta: &str, name: &str| {
+    // Since `BeeGFS` 7.4, metadata servers may have their own buffer settings.
+    let for_kind = |meta: &str, name: &str| {
         let own = (node.kind == BeegfsNodeKind::Meta).then(|| number(meta)).flatten();
         own.or_else(|| number(name))
     };
-    let size = of_kind("connRDMAMetaBufSize", "connRDMABufSize")?;
-    let count = of_kind("connRDMAMetaBufNum", "connRDMABufNum")?;
-    let most = number("connMaxInternodeNum")?;
+    let size = for_kind("connRDMAMetaBufSize", "connRDMABufSize")?;
+    let count = for_kind("connRDMAMetaBufNum", "connRDMABufNum")?;
+    let max_connections = number("connMaxInternodeNum")?;
     let servers = client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management);
     let servers = u64::try_from(servers.count()).unwrap_or(u64::MAX);
     let clients = u64::try_from(clients).unwrap_or(u64::MAX);
     // Each connection has send buffers and receive buffers.
     let per_connection = size.saturating_mul(count).saturating_mul(2);
-    let pools = node.pools.as_deref().unwrap_or_default();
-    let used = pools.iter().find(|pool| pool.kind == "RDMA").map_or(0, |pool| pool.count);
-    let per_server = per_connection.saturating_mul(most);
-    let better = recommended(report).filter(|wanted| *wanted != (size, count));
+    // A client that reports its connections omits kinds without a connection.
+    let rdma_count = |pools: &[BeegfsPool]| {
+        pools.iter().find(|pool| pool.kind == "RDMA").map_or(0, |pool| pool.count)
+    };
+    let open_connections = node.pools.as_deref().map(rdma_count);
+    let per_server = per_connection.saturating_mul(max_connections);
+    let other_settings = recommended(report).filter(|settings| *settings != (size, count));
     Some(PinnedMemory {
         per_connection_bytes: per_connection,
-        now_bytes: per_connection.saturating_mul(used.into()),
+        now_bytes: open_connections.map(|count| per_connection.saturating_mul(count.into())),
         most_bytes: per_server,
         client_most_bytes: per_server.saturating_mul(servers),
         server_most_bytes: per_server.saturating_mul(servers.saturating_add(clients)),
         host_bytes: report.consumers.as_ref().and_then(|consumers| consumers.memory_bytes),
         buffer_bytes: size,
         buffers: count,
-        recommended_buffer_bytes: better.map(|(size, _)| size),
-        recommended_buffers: better.map(|(_, count)| count),
+        recommended_buffer_bytes: other_settings.map(|(size, _)| size),
+        recommended_buffers: other_settings.map(|(_, count)| count),
     })
 }
 
-/// Returns size and number of buffers for the fastest port; of equal ports, for the first.
+/// Returns the recommended size and number of buffers for the fastest port, or for the first of
+/// several fastest ports.
 fn recommended(report: &HostReport) -> Option<(u64, u64)> {
     let by_rate = report.ports().filter_map(|(device, port)| {
         let rate = port.rate_bps.filter(|rate| *rate > 0)?;
@@ -63,6 +70,6 @@ fn recommended(report: &HostReport) -> Option<(u64, u64)> {
         };
         Some((rate, buffers))
     });
-    let best = by_rate.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    best.map(|(_, buffers)| buffers)
+    let fastest = by_rate.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    fastest.map(|(_, buffers)| buffers)
 }

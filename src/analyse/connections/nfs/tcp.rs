@@ -1,4 +1,5 @@
-//! NFS mounts over TCP: configured, fallen back from RDMA, or without a requested transport.
+//! Judges NFS mounts over TCP: configured, fallen back from RDMA, or without a requested
+//! transport. `nfs` uses this module.
 
 use std::net::SocketAddr;
 
@@ -8,31 +9,35 @@ use super::{Client, MOUNTS, RDMA_PORT, STATISTICS, TCP_PORT, intents, server};
 use crate::model::{Connection, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport};
 
 impl<'index> Client<'index> {
+    /// Judges a mount over TCP or UDP: by the transport that a configuration file or the port of
+    /// NFS over RDMA requests, else by [`Client::offered`].
     pub(super) fn over_tcp(&self, mount: &NfsMount, connection: Connection) -> Connection {
         let proto = mount.proto.as_deref().unwrap_or_default();
         let sockets = self.sockets(mount);
-        let used = if proto.starts_with("udp") { Transport::Udp } else { Transport::Tcp };
-        let counted = u32::try_from(mount.transports.len()).ok().filter(|count| *count > 0);
+        let used = used(mount);
+        // Without the transports of the mount in mountstats, the sockets are counted.
+        let listed = u32::try_from(mount.transports.len()).ok().filter(|count| *count > 0);
         let mut connection = connection
             .over_tcp(&sockets, false)
-            .counted(Some(0), counted.or(Some(count(&sockets))))
+            .counted(Some(0), Some(listed.unwrap_or_else(|| count(&sockets))))
             .works(used, ConnectionVerdict::Tcp)
             .observed(MOUNTS, format!("proto={proto}"));
         if let Some(first) = connection.tcp.first() {
             connection.peer.port = first.remote.port;
         }
-        let intent = self.intents.of(mount);
-        if let Some((wanted, intent)) = intent {
+        let has_rdma_port = mount.port == Some(RDMA_PORT) && used == Transport::Tcp;
+        let ports = if has_rdma_port { self.tcp_ports(mount, &sockets) } else { Vec::new() };
+        let is_elsewhere = !ports.is_empty() && !ports.contains(&RDMA_PORT);
+        if let Some((wanted, intent)) = self.intents.of(mount) {
             let connection = connection
                 .requests(wanted, &intent.source)
                 .configured(&intent.source, &intent.options);
             return match wanted {
-                Transport::Rdma => confirmed(connection, mount),
+                Transport::Rdma => confirmed(connection, mount, is_elsewhere),
                 _ => connection.works(used, ConnectionVerdict::TcpConfigured),
             };
         }
-        if mount.port == Some(RDMA_PORT) && used == Transport::Tcp {
-            let ports = self.tcp_ports(mount, &sockets);
+        if has_rdma_port {
             let option = format!("port={RDMA_PORT}");
             let requested = |connection: Connection| {
                 let connection = connection.requests(Transport::Rdma, format!("option {option}"));
@@ -49,20 +54,22 @@ impl<'index> Client<'index> {
                     .fix(remount(mount))
                     .lacks(unread.unwrap_or_else(|| "the TCP socket of the mount".into()));
             }
-            // A socket or transport to the RDMA port proves a server or tunnel with TCP there.
-            if !ports.contains(&RDMA_PORT) {
-                return confirmed(requested(connection), mount);
+            // A socket or transport to port 20049 proves that a server or a tunnel accepts TCP on
+            // this port. The port alone is then no request for RDMA.
+            if is_elsewhere {
+                return confirmed(requested(connection), mount, true);
             }
         }
         self.offered(mount, used, connection)
     }
 
-    /// Judges TCP without a requested transport: looks for evidence that RDMA is available.
+    /// Judges a mount without a requested transport: looks for evidence that RDMA to the server
+    /// is available.
     fn offered(&self, mount: &NfsMount, used: Transport, connection: Connection) -> Connection {
         let unread = intents::SOURCES.iter().find_map(|key| self.index.unread(key));
-        let elsewhere = mount.address.and_then(|address| self.over_rdma.get(&address));
-        let offers = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
-        let (text, source) = match (elsewhere, offers) {
+        let over_rdma = mount.address.and_then(|address| self.over_rdma.get(&address));
+        let listener = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
+        let (text, source) = match (over_rdma, listener) {
             (Some(other), _) => (
                 format!("the mount {} uses RDMA to the same server", other.mount_point),
                 STATISTICS.to_owned(),
@@ -84,16 +91,17 @@ impl<'index> Client<'index> {
             .seen(source, text, Strength::Correlated)
     }
 
-    /// Returns the sockets of a mount. A mount with the RDMA port may have reused the NFS client
-    /// of an earlier mount, and with it a socket to the TCP port.
+    /// Returns the sockets of a mount. A mount with `port=20049` may have reused the NFS client
+    /// of an earlier mount. The socket of that client then has the port of NFS over TCP.
     fn sockets(&self, mount: &NfsMount) -> Vec<&'index TcpSocket> {
-        let end = |port| Some(SocketAddr::new(mount.address?, port));
-        let to = |port| self.index.sockets_to(end(port), None);
-        let sockets = to(mount.port.unwrap_or(TCP_PORT));
-        if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
+        let server = |port| Some(SocketAddr::new(mount.address?, port));
+        let to_port = |port| self.index.sockets_to(server(port), None);
+        let sockets = to_port(mount.port.unwrap_or(TCP_PORT));
+        let may_be_reused = sockets.is_empty() && mount.port == Some(RDMA_PORT);
+        if may_be_reused { to_port(TCP_PORT) } else { sockets }
     }
 
-    /// Returns the remote ports of the sockets and transports that the mount may use.
+    /// Returns the remote ports of all sockets and TCP transports that the mount may use.
     fn tcp_ports(&self, mount: &NfsMount, sockets: &[&TcpSocket]) -> Vec<u16> {
         let transports = mount.address.map(|address| self.transports(address, "tcp"));
         let listed = transports.into_iter().flatten().filter_map(|one| one.port);
@@ -101,31 +109,44 @@ impl<'index> Client<'index> {
     }
 }
 
-fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
+/// Returns the transport of a mount over TCP or UDP.
+fn used(mount: &NfsMount) -> Transport {
+    let is_udp = mount.proto.as_deref().is_some_and(|proto| proto.starts_with("udp"));
+    if is_udp { Transport::Udp } else { Transport::Tcp }
+}
+
+/// Sets the verdict of a mount over TCP or UDP although RDMA was requested. `is_elsewhere`: the
+/// mount requests port 20049, and its connection goes to another port.
+fn confirmed(connection: Connection, mount: &NfsMount, is_elsewhere: bool) -> Connection {
     let version = mount.version.as_deref();
-    // Mounts of NFS 4.1 and later share an NFS client, and with it the transport of the first.
+    // Mounts of NFS 4.1 and later to one server share an NFS client, and therefore the transport
+    // of the first mount.
     let shares = version.is_some_and(|version| version > "4.0" && version.starts_with('4'));
-    let (code, text) = if shares {
-        (
-            "nfs.client_reused",
-            "proto=rdma was requested, but the kernel reused the NFS client of an earlier mount, \
-             which uses TCP",
-        )
+    let used = used(mount);
+    let (code, text) = if shares && is_elsewhere {
+        let text = "proto=rdma was requested, but the kernel reused the NFS client of an earlier \
+                    mount, which uses TCP";
+        ("nfs.client_reused", text.to_owned())
     } else {
-        ("nfs.tcp_instead", "proto=rdma was requested, but the mount uses TCP")
+        let text = format!("RDMA was requested, but the mount uses {}", used.word());
+        let possible_causes = "; either the mount command requested TCP, or the kernel reused the \
+                               NFS client of an earlier TCP mount";
+        ("nfs.tcp_instead", if shares { text + possible_causes } else { text })
     };
     connection
-        .works(Transport::Tcp, ConnectionVerdict::FallbackConfirmed)
+        .works(used, ConnectionVerdict::FallbackConfirmed)
         .because(code, text)
         .fix(remount(mount))
 }
 
+/// Returns the fix: unmount all mounts of the server, then mount with RDMA.
 fn remount(mount: &NfsMount) -> String {
     let version = mount.version.as_deref().unwrap_or("4.2");
     let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
     format!(
-        "list the mounts (nfsstat -m); when they are idle, unmount all TCP mounts \
+        "list the mounts (nfsstat -m); when they are idle, unmount all {} mounts \
          of {}, then: mount -o {} {} {}",
+        used(mount).word(),
         server(&mount.device).unwrap_or(&mount.device),
         quoted(&options),
         quoted(&mount.device),

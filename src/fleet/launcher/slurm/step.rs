@@ -13,6 +13,7 @@ use crate::fleet::launcher::children;
 use crate::fleet::launcher::line_mux::{LineCodec, LineMux, LineRouter, LineStream};
 use crate::fleet::local::{self, Ending};
 use crate::fleet::pipe::{Shared, Waker};
+use crate::fleet::quote::quote;
 use crate::fleet::remote_command::{self, AT, Privilege};
 use crate::fleet::{Guard, HostResult, Nonce, Pipe, Watchdog, fault};
 
@@ -125,15 +126,14 @@ impl Step {
         }
     }
 
-    /// Returns the error line of `srun` about a node, or the first error line about any node.
+    /// Quotes the error line of `srun` about a node, or the first error line about any node.
     pub(super) fn error_of(&self, node: &str) -> Option<String> {
         let said = self.srun.stderr();
         let said = String::from_utf8_lossy(&said);
         let of_node = format!("on node {node}:");
         let errors = || said.lines().filter_map(|line| line.strip_prefix("srun: error: "));
         let line = errors().find(|line| line.contains(&of_node)).or_else(|| errors().next())?;
-        let line: String = line.chars().take(200).collect();
-        Some(line.escape_debug().to_string())
+        Some(quote(line))
     }
 
     /// Closes the input of the agents that were not taken, which ends them. An `srun` that waits

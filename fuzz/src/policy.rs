@@ -1,0 +1,36 @@
+//! Policy files of `rdmactl check`, of any content.
+
+use std::path::Path;
+
+use rdmactl::config::{parse_policy, write_policy};
+use rdmactl::model::{CHECKS, selects_check};
+use rdmactl::render::escape;
+
+use super::shown::is_harmless;
+
+/// Reads the text: a policy names checks that exist, and its expected values are read back after
+/// they were written. An error names a place in the file.
+pub fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    // A few bytes name 65,536 hosts: one host set is enough.
+    if text.matches("hosts").count() > 1 {
+        return;
+    }
+    match parse_policy(Path::new("file"), text) {
+        Ok(policy) => {
+            for accepted in &policy.accepted {
+                assert!(CHECKS.iter().any(|check| selects_check(&accepted.check, check.id)));
+            }
+            let written = write_policy(&policy.expected);
+            let again = parse_policy(Path::new("file"), &written).expect("a policy");
+            assert_eq!(again.expected, policy.expected);
+        }
+        Err(error) => {
+            let mut place = error.what.split(':').skip(1);
+            let line = place.next().and_then(|line| line.parse::<usize>().ok()).expect("a line");
+            assert!((1..=text.split('\n').count()).contains(&line), "{error:?}");
+            assert!(!error.fix.is_empty() && is_harmless(&escape(&error.what)), "{error:?}");
+            assert!(error.what.len() <= 8 * text.len() + 1_000, "{}", error.what.len());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Finds the place of a file to write: a name in an open directory.
+//!
+//! Each directory of the path is opened relative to the one above it. If another user replaces a
+//! directory meanwhile, the place stays. `save` uses this module.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
+use rustix::io::Errno;
+
+/// Maximum number of links that the kernel follows in a path (`path_resolution(7)`).
+const MAX_LINKS: usize = 40;
+/// Write permissions of the group and of others on a directory.
+const OTHERS_MAY_WRITE: u32 = 0o022;
+/// Owner of root's files in a container whose user namespace lacks root.
+const OVERFLOW_UID: u32 = 65_534;
+
+/// Name of a file in an open directory.
+pub(super) struct SavePlace {
+    /// Directory, opened without access to its content.
+    pub(super) directory: File,
+    /// Name of the file.
+    pub(super) name: OsString,
+    /// File with this name, opened without access to its content. `None` if the name is free.
+    file: Option<File>,
+}
+
+impl SavePlace {
+    /// Finds the place of a path. Follows links.
+    ///
+    /// # Errors
+    /// A directory of the path does not exist, the path names a directory or has too many links,
+    /// or another user may have placed a link or a pipe in it.
+    pub(super) fn find(path: &Path) -> io::Result<Self> {
+        let mut rest = names(&std::path::absolute(path)?);
+        let mut at = PathBuf::from("/");
+        let mut directory = open(CWD, "/".as_ref(), OFlags::empty())?;
+        let mut links = 0;
+        while let Some(name) = rest.pop() {
+            let mut file = match open(&directory, &name, OFlags::NOFOLLOW) {
+                Err(error) if rest.is_empty() && error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Self { directory, name, file: None });
+                }
+                opened => opened?,
+            };
+            let status = file.metadata()?;
+            if !status.is_file() && !status.is_dir() {
+                check(&at.join(&name), &status, &directory.metadata()?)?;
+            }
+            if status.is_symlink() {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(io::Error::other("too many links"));
+                }
+                let target = readlinkat(&file, "", Vec::<u8>::new())?.into_bytes();
+                let target = PathBuf::from(OsString::from_vec(target));
+                if let Some(opened) = target_in_proc(&directory, &name, &target)? {
+                    file = opened;
+                } else {
+                    if target.is_absolute() {
+                        at = PathBuf::from("/");
+                        directory = open(CWD, "/".as_ref(), OFlags::empty())?;
+                    }
+                    rest.extend(names(&target));
+                    continue;
+                }
+            }
+            if rest.is_empty() && !file.metadata()?.is_dir() {
+                return Ok(Self { directory, name, file: Some(file) });
+            }
+            at.push(&name);
+            directory = file;
+        }
+        Err(io::ErrorKind::IsADirectory.into())
+    }
+
+    /// Returns the status of the present file, if any.
+    pub(super) fn status(&self) -> Option<Metadata> {
+        self.file.as_ref()?.metadata().ok()
+    }
+
+    /// True if the file is a pipe, a terminal or another device, which is written in place.
+    pub(super) fn is_special(&self) -> bool {
+        self.status().is_some_and(|status| !status.is_file())
+    }
+
+    /// Opens the present file for writing: this file, even if its name leads to another one now.
+    pub(super) fn open_present(&self) -> io::Result<File> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    }
+}
+
+/// Returns the names of a path, the first one last.
+fn names(path: &Path) -> Vec<OsString> {
+    let is_name =
+        |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    let names = path.components().filter(is_name).map(|part| part.as_os_str().to_owned());
+    names.rev().collect()
+}
+
+/// Opens a file of a directory without access to its content.
+fn open(directory: impl AsFd, name: &OsStr, follow: OFlags) -> io::Result<File> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | follow;
+    // The kernel mounts a file system of autofs only for a caller that expects a directory.
+    let opened = match openat(&directory, name, flags | OFlags::DIRECTORY, Mode::empty()) {
+        Err(Errno::NOTDIR) => openat(&directory, name, flags, Mode::empty()),
+        opened => opened,
+    };
+    Ok(opened?.into())
+}
+
+/// Opens the target of a link in `/proc`, unless `target` is its path. Only the kernel can follow
+/// a link to a pipe, and a link to a directory of another container.
+fn target_in_proc(directory: &File, name: &OsStr, target: &Path) -> io::Result<Option<File>> {
+    if fstatfs(directory)?.f_type != PROC_SUPER_MAGIC {
+        return Ok(None);
+    }
+    let file = open(directory, name, OFlags::empty())?;
+    let status = file.metadata()?;
+    let is_it = |there: Metadata| (there.dev(), there.ino()) == (status.dev(), status.ino());
+    let has_path = status.is_file() && fs::symlink_metadata(target).is_ok_and(is_it);
+    Ok(Some(file).filter(|_| !has_path))
+}
+
+/// Rejects a link or a pipe if another user may have placed it to redirect the write.
+fn check(path: &Path, status: &Metadata, directory: &Metadata) -> io::Result<()> {
+    let is_trusted = |file: &Metadata| is_ours(file) || file.uid() == 0;
+    let is_writable = directory.mode() & OTHERS_MAY_WRITE != 0
+        || !(is_trusted(directory) || directory.uid() == OVERFLOW_UID);
+    if !is_writable || is_trusted(status) {
+        return Ok(());
+    }
+    let what = format!(
+        "{} is a link or a pipe of the user with the ID {} in a directory that others may write",
+        path.display(),
+        status.uid()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+}
+
+/// True if the effective user of this process owns the file.
+pub(super) fn is_ours(file: &Metadata) -> bool {
+    file.uid() == rustix::process::geteuid().as_raw()
+}
