@@ -280,10 +280,13 @@ fn files_of_other_tools_are_fabrics() {
 #[test]
 fn an_unknown_node_is_an_error() {
     let simulator = Simulator::start(FABRIC);
-    let (code, _, errors) = simulator.runs(RDMACTL, &["fabric", "routes", "node001", "nowhere"]);
-    assert_eq!(code, 2, "{errors}");
-    assert!(errors.contains("no node is called nowhere"), "{errors}");
-    assert!(errors.contains("fix: list the nodes: rdmactl fabric nodes"), "{errors}");
+    for format in ["table", "json", "ndjson"] {
+        let arguments = ["fabric", "routes", "node001", "nowhere", "--format", format];
+        let (code, _, errors) = simulator.runs(RDMACTL, &arguments);
+        assert_eq!(code, 2, "{format}: {errors}");
+        assert!(errors.contains("no node is called nowhere"), "{format}: {errors}");
+        assert!(errors.contains("fix: list the nodes: rdmactl fabric nodes"), "{errors}");
+    }
     let (code, out, _) = simulator.runs(RDMACTL, &["fabric"]);
     assert!(code == 0 && out.contains("fabric.no_manager"), "{out}");
 }

@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Returns what the script reports about a file or a directory.
-fn report_of(path: &Path) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/prose");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/prose");
+
+/// Returns what a script reports about a file or a directory.
+fn report_of(script: &Path, path: &Path) -> String {
     let output = Command::new(script).arg(path).output().expect("packaging/prose");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.success(), text.is_empty(), "{text}{output:?}");
@@ -17,7 +18,7 @@ fn report_of(path: &Path) -> String {
 fn report(source: &str) -> String {
     let file = tempfile::NamedTempFile::with_suffix(".rs").expect("a file");
     std::fs::write(file.path(), source).expect("a file");
-    report_of(file.path()).replace(&format!("{}:", file.path().display()), "")
+    report_of(Path::new(SCRIPT), file.path()).replace(&format!("{}:", file.path().display()), "")
 }
 
 #[test]
@@ -59,6 +60,10 @@ fn a_doc_comment_starts_with_no_question_and_no_condition() {
 #[test]
 fn a_module_starts_with_a_head_comment() {
     let folder = tempfile::tempdir().expect("a folder");
+    // The script reads the modules of the package that it is in.
+    let script = folder.path().join("packaging/prose");
+    std::fs::create_dir(folder.path().join("packaging")).expect("a folder");
+    std::os::unix::fs::symlink(SCRIPT, &script).expect("a link");
     let source = folder.path().join("src");
     std::fs::create_dir_all(source.join("sys")).expect("a folder");
     for (name, text) in [
@@ -66,19 +71,25 @@ fn a_module_starts_with_a_head_comment() {
         ("headless.rs", "use std::fs;\n"),
         ("late.rs", "\n//! Parses ports.\n"),
         ("port.rs", "//! Parses ports.\n"),
+        ("sys/cm.rs", "// Types of librdmacm.\n"),
         ("sys/ffi.rs", "// Types of libibverbs.\n"),
         ("tests.rs", "use super::*;\n"),
         ("wrong.rs", "/// Parses ports.\nfn parse() {}\n"),
     ] {
         std::fs::write(source.join(name), text).expect("a file");
     }
-    let expected = ["empty.rs", "headless.rs", "late.rs", "wrong.rs"].map(|name| {
+    let expected = ["empty.rs", "headless.rs", "late.rs", "sys/cm.rs", "wrong.rs"].map(|name| {
         let path = source.join(name);
         let fault = "no head comment; start the file with \"//!\" and what the module does";
         format!("{}:1: {fault}\n", path.display())
     });
-    assert_eq!(report_of(&source), expected.concat());
-    assert_eq!(report_of(&source.join("headless.rs")), "");
+    assert_eq!(report_of(&script, &source), expected.concat());
+    assert_eq!(report_of(&script, &source.join("headless.rs")), expected[1], "one file");
+    assert_eq!(report_of(&script, &source.join("sys")), expected[3], "a part of the modules");
+    assert_eq!(report_of(&script, &source.join("tests.rs")), "");
+    let outside = folder.path().join("outside.rs");
+    std::fs::write(&outside, "use std::fs;\n").expect("a file");
+    assert_eq!(report_of(&script, &outside), "", "no module");
 }
 
 #[test]

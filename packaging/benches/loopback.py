@@ -1,6 +1,6 @@
 """Many hosts on this machine: one sshd for all addresses of 127.0.0.0/8, in a network of its own.
 
-Logins there see a made-up /sys and device files of that name, so that every tool reads the same devices. Whoever connects pays a
+Logins there see a made-up /sys and /dev/infiniband, so that every tool reads the same devices. Whoever connects pays a
 whole login for each address, as with real hosts; what differs is that all hosts share these cores.
 """
 

@@ -42,8 +42,11 @@ pub struct NetdevAddress {
     pub host: usize,
     /// Network interface.
     pub netdev: String,
-    /// Subnet prefix of the port; 0 on iWARP.
+    /// Subnet prefix of the port; 0 for a protocol without a subnet manager.
     pub subnet: u64,
+    /// Rail of the port if the prefix is the default prefix, which separate subnets may share.
+    /// `None` if the prefix identifies the subnet, or without a subnet manager.
+    pub rail: Option<usize>,
     /// Address.
     pub address: IpAddr,
 }
@@ -81,10 +84,12 @@ impl Duplicates {
     /// equal addresses.
     pub fn add_addresses(&mut self, names: &[&str], found: &BTreeSet<NetdevAddress>) {
         let own = |one: &&NetdevAddress| self.machines.get(one.host) == Some(&one.host);
-        let at = |one: &NetdevAddress| ((one.subnet, one.address), (one.host, one.netdev.clone()));
+        let at = |one: &NetdevAddress| {
+            ((one.subnet, one.rail, one.address), (one.host, one.netdev.clone()))
+        };
         let addresses = shared(found.iter().filter(own).map(at));
         self.hosts.extend(addresses.values().flatten().map(|place| place.0));
-        let warnings = addresses.iter().map(|((_, address), places)| {
+        let warnings = addresses.iter().map(|((_, _, address), places)| {
             duplicate_address(names, *address, "TCP packets reach either host", places)
         });
         self.warnings.extend(limited(warnings));
@@ -303,22 +308,25 @@ mod tests {
     #[test]
     fn equal_addresses_of_interfaces_in_one_subnet_are_duplicates() {
         let names = ["n1", "n2", "n3"];
-        let found = |of_third: &str, subnet| {
-            let at = |host, address: &str, subnet| NetdevAddress {
+        let found = |of_third: &str, subnet, rail| {
+            let at = |host, address: &str, subnet, rail| NetdevAddress {
                 host,
                 netdev: "ib0".into(),
                 subnet,
+                rail: Some(rail),
                 address: address.parse().unwrap(),
             };
-            let all = [at(0, "10.9.0.1", 1), at(1, "10.9.0.2", 1), at(2, of_third, subnet)];
+            let all =
+                [at(0, "10.9.0.1", 1, 0), at(1, "10.9.0.2", 1, 0), at(2, of_third, subnet, rail)];
             let mut duplicates = Duplicates::of(&names, &[None, None, None]);
             duplicates.add_addresses(&names, &BTreeSet::from(all));
             assert_eq!(duplicates.has_shared_address(0), !duplicates.warnings.is_empty());
             duplicates.warnings
         };
-        assert_eq!(found("10.9.0.3", 1), []);
-        assert_eq!(found("10.9.0.1", 2), [], "another subnet");
-        let [one] = <[Warning; 1]>::try_from(found("10.9.0.1", 1)).unwrap();
+        assert_eq!(found("10.9.0.3", 1, 0), []);
+        assert_eq!(found("10.9.0.1", 2, 0), [], "another subnet");
+        assert_eq!(found("10.9.0.1", 1, 1), [], "another rail");
+        let [one] = <[Warning; 1]>::try_from(found("10.9.0.1", 1, 0)).unwrap();
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::AddressDuplicate, &[0, 2][..]));
         let detail =
             "10.9.0.1 is an address of ib0 on n1 and ib0 on n3; TCP packets reach either host";

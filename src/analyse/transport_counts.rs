@@ -2,7 +2,8 @@
 
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
-/// Numbers of connections by transport. Connections over other transports are not counted.
+/// Numbers of connections by transport. Connections within one machine (SMC-D), without a
+/// transport, or with an unknown transport are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransportCounts {
     /// Connections whose data travels only over RDMA.
@@ -11,7 +12,9 @@ pub struct TransportCounts {
     pub tcp: u32,
     /// Connections over RDMA and TCP.
     pub mixed: u32,
-    /// Connections with a confirmed fallback from RDMA. `tcp` or `mixed` counts them, too.
+    /// Connections over UDP.
+    pub udp: u32,
+    /// Connections with a confirmed fallback from RDMA. `tcp`, `mixed` or `udp` counts them, too.
     pub fallen: u32,
 }
 
@@ -22,13 +25,14 @@ impl TransportCounts {
             rdma: self.rdma.saturating_add(other.rdma),
             tcp: self.tcp.saturating_add(other.tcp),
             mixed: self.mixed.saturating_add(other.mixed),
+            udp: self.udp.saturating_add(other.udp),
             fallen: self.fallen.saturating_add(other.fallen),
         }
     }
 
-    /// Returns the number of connections over RDMA, TCP or both.
+    /// Returns the number of connections over RDMA, TCP or both, and over UDP.
     pub fn all(self) -> u32 {
-        self.rdma.saturating_add(self.tcp).saturating_add(self.mixed)
+        [self.tcp, self.mixed, self.udp].into_iter().fold(self.rdma, u32::saturating_add)
     }
 
     /// Counts the connections of a list.
@@ -40,13 +44,14 @@ impl TransportCounts {
             rdma: count(&|one| one.transport.is_rdma()),
             tcp: count(&|one| one.transport == Transport::Tcp),
             mixed: count(&|one| one.transport == Transport::Mixed),
+            udp: count(&|one| one.transport == Transport::Udp),
             fallen: count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed),
         }
     }
 }
 
 #[test]
-fn connection_over_rdma_and_tcp_is_counted_as_mixed() {
+fn each_connection_is_counted_by_its_transport() {
     let connection = |transport: &str, verdict: &str| -> Connection {
         let json = serde_json::json!({
             "id": "1",
@@ -63,8 +68,14 @@ fn connection_over_rdma_and_tcp_is_counted_as_mixed() {
         });
         serde_json::from_value(json).expect("a connection")
     };
-    let all = [connection("rdma", "ok"), connection("mixed", "fallback_confirmed")];
+    let all = [
+        connection("rdma", "ok"),
+        connection("mixed", "fallback_confirmed"),
+        connection("udp", "fallback_confirmed"),
+        connection("smc_d", "ok"),
+        connection("none", "idle"),
+    ];
     let counts = TransportCounts::of(&all);
-    assert_eq!(counts, TransportCounts { rdma: 1, tcp: 0, mixed: 1, fallen: 1 });
-    assert_eq!((counts.all(), counts.and(counts).all()), (2, 4));
+    assert_eq!(counts, TransportCounts { rdma: 1, tcp: 0, mixed: 1, udp: 1, fallen: 2 });
+    assert_eq!((counts.all(), counts.and(counts).all()), (3, 6));
 }

@@ -307,8 +307,9 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
 fn judge_status(cause: &Cause) -> Option<Code> {
     let status = match cause {
         Cause::Completion(status) => status,
-        // The queue pair accepts no such request, or the adapter does not respond.
+        // The provider rejects a request of rdmactl.
         Cause::Errno(name) if name == "EINVAL" => return Some(Code::Agent),
+        // The queue is full, or the device fails.
         Cause::Errno(_) => return Some(Code::Resources),
         Cause::Unsupported => return Some(Code::NoTransport),
         _ => return None,

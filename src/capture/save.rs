@@ -10,13 +10,13 @@ mod place;
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 
 use super::Capture;
-use place::{SavePlace, is_ours};
+use place::SavePlace;
 
 /// Permissions of a file without the bits that give a program the rights of its owner.
 const PERMISSIONS: u32 = 0o777;
@@ -32,14 +32,20 @@ pub fn replace_file(
     path: &Path,
     write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let place = SavePlace::find(path)?;
+    replace(&SavePlace::find(path)?, write)
+}
+
+fn replace(
+    place: &SavePlace,
+    write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
     if place.is_special() {
         return fill(place.open_present()?, write);
     }
-    let part = Part::create(&place)?;
+    let part = Part::create(place)?;
     fill(&part.file, write)?;
-    if let Some(old) = place.status().filter(is_ours) {
-        part.file.set_permissions(Permissions::from_mode(old.mode() & PERMISSIONS))?;
+    if let Some(mode) = place.own_mode() {
+        part.file.set_permissions(Permissions::from_mode(mode & PERMISSIONS))?;
     }
     part.rename()
 }
@@ -113,7 +119,7 @@ mod tests {
     use std::fs;
     use std::io::Read as _;
     use std::os::fd::AsRawFd as _;
-    use std::os::unix::fs::{chown, lchown, symlink};
+    use std::os::unix::fs::{MetadataExt as _, lchown, symlink};
 
     use super::*;
 
@@ -154,63 +160,66 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
+    /// User that owns no file of the tests.
+    const OTHER: u32 = 4_242;
+
+    /// Makes sure that a user without the trust of [`OTHER`] owns a file, and returns the user.
+    /// rdmactl follows every link of root.
+    fn distrusted_owner(path: &Path) -> u32 {
+        if rustix::process::geteuid().is_root() {
+            lchown(path, Some(1000), Some(1000)).unwrap();
+        }
+        fs::symlink_metadata(path).unwrap().uid()
+    }
+
+    /// Checks that [`OTHER`] cannot write to `path`, because of a link of a user.
+    fn assert_refused(path: &Path, owner: u32) {
+        let error = SavePlace::find_as(path, OTHER).err().unwrap().to_string();
+        let what = format!("/link is a link or a pipe of the user with the ID {owner} in");
+        assert!(error.contains(&what), "{error}");
+    }
+
     #[test]
     fn a_link_of_another_user_is_not_followed_where_others_may_write() {
-        if !rustix::process::geteuid().is_root() {
-            // Only root can create a link of another user, and root is the target of this attack.
-            return;
-        }
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "old").unwrap();
         symlink(&file, &link).unwrap();
-        lchown(&link, Some(65534), Some(65534)).unwrap();
-        capture().save(&link).unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        assert_refused(&link, distrusted_owner(&link));
+    }
+
+    #[test]
+    fn a_file_of_another_user_is_replaced_without_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
         fs::write(&file, "old").unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
-        for refused in [check_place(&link), capture().save(&link)] {
-            assert!(refused.unwrap_err().to_string().contains("65534"));
-        }
-        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
-        // A file of another user is replaced, and its permissions are not kept.
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-        chown(&file, Some(65534), Some(65534)).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+        let mode = || fs::metadata(&file).unwrap().mode() & 0o777;
         capture().save(&file).unwrap();
-        let new = fs::metadata(&file).unwrap();
-        assert_eq!((new.uid(), new.permissions().mode() & 0o777), (0, 0o600));
+        assert_eq!(mode(), 0o666, "the own file");
+        let place = SavePlace::find_as(&file, OTHER).unwrap();
+        replace(&place, &|out| out.write_all(b"new")).unwrap();
+        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode()), ("new", 0o600));
     }
 
     #[test]
     fn a_directory_that_is_a_link_of_another_user_is_not_followed() {
-        if !rustix::process::geteuid().is_root() {
-            // Only root can create a link of another user, and root is the target of this attack.
-            return;
-        }
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::create_dir(&target).unwrap();
         symlink("target", &link).unwrap();
         let file = link.join("x");
         let mode = |mode| fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
-        let is_refused = || {
-            for refused in [check_place(&file), capture().save(&file)] {
-                let error = refused.unwrap_err().to_string();
-                assert!(error.contains("/link is a link or a pipe of the user with the ID 1000"));
-            }
-            assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
-        };
         mode(0o1777);
         capture().save(&file).unwrap();
-        fs::remove_file(target.join("x")).unwrap();
-        lchown(&link, Some(1000), Some(1000)).unwrap();
-        is_refused();
+        assert_eq!(Capture::read(&target.join("x")).unwrap(), capture());
+        let owner = distrusted_owner(&link);
+        assert_refused(&file, owner);
         // The owner of a directory may write in it.
         mode(0o755);
-        chown(folder.path(), Some(1000), Some(1000)).unwrap();
-        is_refused();
-        chown(folder.path(), Some(0), Some(0)).unwrap();
-        capture().save(&file).unwrap();
-        assert_eq!(Capture::read(&target.join("x")).unwrap(), capture());
+        distrusted_owner(folder.path());
+        assert_refused(&file, owner);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use crate::input::read_text;
 use crate::model::{HostReport, Part, Parts};
 use crate::query::{
     FabricErrors, FabricLinks, FabricManagers, FabricNodes, FabricPartitions, FabricProblems,
-    FabricRoutes, FabricSubnets, FabricSwitches, Listing, fabric_error_rows, fabric_link_rows,
-    fabric_node_rows, fabric_problem_rows, fabric_switch_rows, manager_rows, partition_rows,
-    subnet_rows, subnets,
+    FabricRoutes, FabricSubnets, FabricSwitches, HopRow, Listing, fabric_error_rows,
+    fabric_link_rows, fabric_node_rows, fabric_problem_rows, fabric_switch_rows, manager_rows,
+    partition_rows, subnet_rows, subnets,
 };
 use crate::render::{
     FabricDocument, fabric_dot, fabric_tree, notes, render_problems, to_json, to_json_lines,
@@ -205,11 +205,8 @@ impl FabricCommand<'_> {
             parts: self.parts(),
             is_per_host: false,
             nothing: "no row: the subnet has nothing of this kind",
-            json: &|taken_ns, hosts| to_json(&FabricDocument::new(taken_ns, hosts, &findings)),
-            json_lines: &|taken_ns, hosts| {
-                let hosts = hosts.iter().map(std::slice::from_ref);
-                to_json_lines(hosts.map(|host| FabricDocument::new(taken_ns, host, &findings)))
-            },
+            json: &document,
+            json_lines: &documents,
             ..Recipe::of(rows)
         }
     }
@@ -272,16 +269,38 @@ impl FabricCommand<'_> {
         let search = RefCell::new(RouteSearch::new(from, to));
         let outcome = self.list_with(&Recipe::<FabricRoutes> {
             nothing: "no route",
-            ..self.recipe(&|reports, hosts_named| {
-                let (rows, missing) = search.borrow_mut().sample(reports, hosts_named);
-                if let Some(missing) = missing {
-                    let error = Advice::error(missing, "list the nodes: rdmactl fabric nodes");
-                    outcome::report(self.term, &error);
-                }
-                rows
-            })
+            json: &|taken_ns, hosts| {
+                self.sample_routes(&search, hosts, self.names_hosts(hosts));
+                document(taken_ns, hosts)
+            },
+            json_lines: &|taken_ns, hosts| {
+                self.sample_routes(&search, hosts, self.names_hosts(hosts));
+                documents(taken_ns, hosts)
+            },
+            ..self.recipe(&|reports, hosts_named| self.sample_routes(&search, reports, hosts_named))
         })?;
         Ok(search.into_inner().outcome(outcome))
+    }
+
+    /// Adds a sample to a search. Returns its hops, and prints an error if no subnet has both
+    /// nodes.
+    fn sample_routes<'report>(
+        &self,
+        search: &RefCell<RouteSearch<'_>>,
+        reports: &'report [HostReport],
+        hosts_named: bool,
+    ) -> Vec<HopRow<'report>> {
+        let (rows, missing) = search.borrow_mut().sample(reports, hosts_named);
+        if let Some(missing) = missing {
+            let error = Advice::error(missing, "list the nodes: rdmactl fabric nodes");
+            outcome::report(self.term, &error);
+        }
+        rows
+    }
+
+    /// True if an error about a document must name the host.
+    fn names_hosts(&self, hosts: &[HostReport]) -> bool {
+        self.global.queries_hosts() || hosts.len() > 1
     }
 
     /// Draws each subnet as a tree or as a graph.
@@ -298,6 +317,17 @@ impl FabricCommand<'_> {
         reports.saved?;
         Ok(Outcome::of_listing(&reports.hosts))
     }
+}
+
+/// Makes one document of all subnets.
+fn document(taken_ns: Option<u64>, hosts: &[HostReport]) -> serde_json::Result<String> {
+    to_json(&FabricDocument::new(taken_ns, hosts, &findings))
+}
+
+/// Makes one document per host, each on its own line.
+fn documents(taken_ns: Option<u64>, hosts: &[HostReport]) -> serde_json::Result<String> {
+    let hosts = hosts.iter().map(std::slice::from_ref);
+    to_json_lines(hosts.map(|host| FabricDocument::new(taken_ns, host, &findings)))
 }
 
 /// Maximum size of a file of names or thresholds; enough for 100,000 names of 64 characters.

@@ -8,7 +8,7 @@ use crate::query::FabricErrorRow;
 use crate::term::Term;
 
 use super::outcome::{note, say};
-use super::{Advice, Outcome, local};
+use super::{Advice, Outcome, interrupt, local};
 
 /// Refuses `--clear` for counters that this host cannot clear.
 pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
@@ -58,6 +58,8 @@ impl ListedCounters {
 
     /// Sets the counters to zero; returns an outcome if some counters keep their values.
     pub(super) fn clear(self, global: &Global, term: Term) -> anyhow::Result<Option<Outcome>> {
+        // After a signal, the program reports which counters it has cleared.
+        interrupt::remote_work();
         let mut is_incomplete = false;
         for ((device, number), ports) in self.0 {
             let all: Vec<PortToClear> = ports

@@ -8,7 +8,7 @@
 use std::fs;
 use std::io;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ use crate::term::screen;
 /// Signal that ended the run; 0 for none.
 static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 
-/// True while the program analyzes or prints, and no host does anything for it.
-static IS_LOCAL: AtomicBool = AtomicBool::new(false);
+/// Phase of this run.
+static PHASE: Phase = Phase(AtomicU32::new(0));
 
 /// Time that analysis and output get after a signal.
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
@@ -49,9 +49,7 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
                 end_by(signal);
             }
             end();
-            if IS_LOCAL.load(Ordering::SeqCst) {
-                end_soon();
-            }
+            end_soon();
         }
     };
     thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
@@ -59,28 +57,50 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
 
 /// Marks the start of work with hosts. A signal lets the program end this work properly.
 pub(super) fn remote_work() {
-    IS_LOCAL.store(false, Ordering::SeqCst);
+    PHASE.start_remote();
 }
 
 /// Marks the start of analysis and output, which a signal ends after [`TIME_TO_PRINT`]. For a
 /// signal that came before, the time starts now.
 pub(super) fn local_work() {
-    IS_LOCAL.store(true, Ordering::SeqCst);
+    PHASE.start_local();
     if ENDED_BY.load(Ordering::SeqCst) != 0 {
         end_soon();
     }
 }
 
-/// Ends the program after [`TIME_TO_PRINT`], unless it works with hosts then.
+/// Ends the program after [`TIME_TO_PRINT`], unless work with hosts starts before.
 fn end_soon() {
-    let end = || {
+    let Some(local) = PHASE.local() else { return };
+    let end = move || {
         thread::park_timeout(TIME_TO_PRINT);
-        if IS_LOCAL.load(Ordering::SeqCst) {
+        if PHASE.local() == Some(local) {
             end_at_once();
         }
     };
     // Without a thread, a second signal is needed.
     let _ = thread::Builder::new().name("rest".into()).stack_size(64 * 1024).spawn(end);
+}
+
+/// Number of changes between work with hosts and local work. The number is odd while the program
+/// analyzes or prints, and no host does anything for it.
+struct Phase(AtomicU32);
+
+impl Phase {
+    fn start_remote(&self) {
+        let next = |phase: u32| (phase % 2 == 1).then(|| phase.wrapping_add(1));
+        // An even number stays.
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+    }
+
+    fn start_local(&self) {
+        self.0.fetch_or(1, Ordering::SeqCst);
+    }
+
+    /// Returns the number of the local work; `None` during work with hosts.
+    fn local(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::SeqCst)).filter(|phase| phase % 2 == 1)
+    }
 }
 
 /// Ends the program by the received signal with its default action.
@@ -120,5 +140,20 @@ mod tests {
         let ignored = parse_ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0\n");
         assert!(ignored(SIGHUP) && !ignored(SIGINT) && !ignored(SIGTERM));
         assert!(!parse_ignored("")(SIGHUP));
+    }
+
+    #[test]
+    fn local_work_after_work_with_hosts_has_a_time_of_its_own() {
+        let phase = Phase(AtomicU32::new(0));
+        phase.start_remote();
+        assert_eq!(phase.local(), None);
+        phase.start_local();
+        let first = phase.local();
+        phase.start_local();
+        assert!(first.is_some() && phase.local() == first);
+        phase.start_remote();
+        assert_eq!(phase.local(), None);
+        phase.start_local();
+        assert!(phase.local().is_some() && phase.local() != first);
     }
 }

@@ -163,6 +163,7 @@ impl<'a> RunSource<'a> {
             let report = self.run(output, &stream)?;
             if before.is_some() && watchdog.is_cancelled() {
                 // A canceled run has fewer results than the previous one, so it is not printed.
+                output.say_left_behind(&report);
                 break;
             }
             match &before {

@@ -12,6 +12,8 @@ const MAX_NAMES: usize = 131_072;
 const MAX_TEXT: usize = 256;
 /// Limit of a link's target in bytes; links to devices below many bridges have some hundreds.
 const MAX_LINK: usize = 4096;
+/// Limit of the lines of the kernel log in one reply; the latest ones are used.
+const MAX_LOG_LINES: usize = 4096;
 /// Limit of the characters that a problem quotes from an unexpected text.
 const QUOTE: usize = 40;
 
@@ -40,6 +42,22 @@ impl<'source> Reader<'source> {
     pub(super) fn content(&mut self, key: &str, path: &str) -> Option<String> {
         let bytes = self.read(key, &Question::File(path.to_owned()))?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Returns the latest lines of the kernel log that start with a line of `tags`. Reports a log
+    /// that has older lines.
+    pub(super) fn kernel_log(&mut self, key: &str, tags: String) -> Option<String> {
+        let question = Question::KernelLog(tags);
+        let log = self.read(key, &question)?;
+        let log = String::from_utf8_lossy(&log);
+        let older = log.lines().count().saturating_sub(MAX_LOG_LINES);
+        if older > 0 {
+            let source = question.to_string();
+            let detail =
+                format!("{source} has more than {MAX_LOG_LINES} lines; older lines are not used");
+            self.report(key, &source, detail);
+        }
+        Some(log.lines().skip(older).collect::<Vec<_>>().join("\n"))
     }
 
     /// Returns a file's text without the white space around it; `None` if the file does not

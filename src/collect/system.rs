@@ -422,6 +422,42 @@ mod tests {
     }
 
     #[test]
+    fn older_lines_of_the_kernel_log_are_reported() {
+        let log = |count: usize| {
+            let question = Question::KernelLog("mlx5_core \nNETDEV WATCHDOG: ".into());
+            let lines = "3,1,7,-;mlx5_core 0000:5d:00.0: x\n".repeat(count);
+            let fault = "3,0,6,-;mlx5_core 0000:5d:00.0: High temperature on sensors\n";
+            let log = format!("{fault}{lines}").into_bytes();
+            let (system, problems) = changed(&[(question, Ok(log))], "system/kernel_faults");
+            (system.kernel_faults.unwrap().len(), problems)
+        };
+        assert_eq!(log(4095), (1, Vec::new()));
+        let more = "/dev/kmsg, lines with mlx5_core  or NETDEV WATCHDOG:  has more than 4096 \
+                    lines; older lines are not used";
+        assert_eq!(log(4096), (0, vec![more.to_owned()]));
+    }
+
+    #[test]
+    fn a_function_with_an_unreadable_link_is_not_listed() {
+        let functions = "/sys/bus/pci/devices";
+        let class = Question::File(format!("{functions}/0000:5d:00.0/class"));
+        let class: (Question, Answer) = (class, Ok(b"0x020700".to_vec()));
+        let link = |path: &str| Question::Link(format!("{functions}/{path}"));
+        let idle = |changes: &[(Question, Answer)], key: &str| {
+            let (system, problems) = changed(changes, &format!("system/functions/{key}"));
+            let idle = system.idle_functions.unwrap();
+            (idle.into_iter().map(|function| function.pci).collect::<Vec<_>>(), problems.len())
+        };
+        let whole = vec!["0000:5d:00.0".to_owned()];
+        let driver = link("0000:5d:00.0/driver");
+        let absent = (driver.clone(), Err(ReadError::from("ENOENT".to_owned())));
+        assert_eq!(idle(&[class.clone(), absent], "0000:5d:00.0"), (whole.clone(), 0));
+        assert_eq!(idle(&[class, (driver, denied())], "0000:5d:00.0"), (Vec::new(), 1));
+        let virtual_function = (link("0000:5d:00.2/physfn"), denied());
+        assert_eq!(idle(&[virtual_function], "0000:5d:00.2"), (whole, 1));
+    }
+
+    #[test]
     fn limits_of_an_unknown_form_are_a_problem() {
         let limits = Question::File("/proc/self/limits".into());
         let (system, problems) = changed(&[(limits, Ok(b"none".to_vec()))], "system/limits");

@@ -12,12 +12,13 @@ pub(super) fn last_line(stderr: &[u8]) -> String {
     last.map_or_else(String::new, |line| format!("; last output: {}", quote(line)))
 }
 
-/// Returns a line in quotation marks, as [`harmless`]. No mark in the line ends the quotation.
+/// Returns a line in quotation marks, with the changes of [`harmless`]. Quotation marks and
+/// backslashes of the line are escaped, so that they do not end the quotation.
 pub(super) fn quote(line: &str) -> String {
     format!("\"{}\"", escape(line, &['\'']))
 }
 
-/// Returns a line without control characters, cut at 200 characters, with a quoted `fix:`.
+/// Returns a line with escaped control characters, cut at 200 characters, with a quoted `fix:`.
 ///
 /// Quotation marks and backslashes stay, so that a command of a local program can be copied.
 pub(super) fn harmless(line: &str) -> String {

@@ -4,7 +4,7 @@
 //! listener sends the first number at once. The client sends data only after the first number, so
 //! that no other program receives data. The client then replies with the second number. The
 //! listener disconnects a client without the second number after [`PROOF_TIMEOUT`]. A listener
-//! that cannot start a thread for a client sends the complement of the first number.
+//! for several clients that cannot start a thread sends the complement of the first number.
 //! `worker::connection` starts the listeners; `tcp` connects to them.
 
 use std::io::{self, Read as _, Write as _};
@@ -53,7 +53,8 @@ impl Proof {
         let foreign = |why| {
             io::Error::new(io::ErrorKind::TimedOut, format!("the listener is not the peer: {why}"))
         };
-        let received = receive(stream, &AtomicBool::new(false));
+        let limit = Deadline::after(PROOF_TIMEOUT);
+        let received = receive(stream, &AtomicBool::new(false), limit);
         let received = received.map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut => foreign("it sends no number of this run"),
             io::ErrorKind::UnexpectedEof => foreign("it closed the connection"),
@@ -80,28 +81,34 @@ impl Proof {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(STOP_CHECK_INTERVAL))?;
         stream.write_all(&self.listener)?;
-        Ok(receive(stream, stop)? == self.client)
+        Ok(receive(stream, stop, Deadline::after(PROOF_TIMEOUT))? == self.client)
     }
 }
 
-/// Receives the number of the other end. Fails after [`PROOF_TIMEOUT`], which no received byte
+/// Receives the number of the other end. Fails after the deadline, which no received byte
 /// extends, and if the stop flag is set.
-fn receive(mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<[u8; NUMBER_BYTES]> {
+fn receive(
+    mut stream: &TcpStream,
+    stop: &AtomicBool,
+    limit: Deadline,
+) -> io::Result<[u8; NUMBER_BYTES]> {
     stream.set_read_timeout(Some(STOP_CHECK_INTERVAL))?;
     let (mut number, mut filled) = ([0; NUMBER_BYTES], 0);
-    let limit = Deadline::after(PROOF_TIMEOUT);
-    while filled < NUMBER_BYTES {
-        if limit.is_over() || stop.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
+    loop {
         match stream.read(&mut number[filled..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => filled += count,
             Err(error) if is_wait(&error) => {}
             Err(error) => return Err(error),
         }
+        if filled == NUMBER_BYTES {
+            return Ok(number);
+        }
+        // The read comes first: if this process was suspended, the number may have arrived.
+        if limit.is_over() || stop.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
     }
-    Ok(number)
 }
 
 /// Listener on a port that the kernel chooses. Dropping the acceptor ends the listener.
@@ -189,17 +196,16 @@ impl Acceptor {
         let stop_of_listener = Arc::clone(&stop);
         thread::Builder::new().name("tcp listener".into()).spawn(move || {
             let clients = Arc::new(AtomicUsize::new(0));
-            while !stop_of_listener.load(Ordering::Relaxed) {
-                if is_readable(&listener)
-                    && let Ok((stream, _)) = listener.accept()
-                    && clients.load(Ordering::Relaxed) < MAX_CLIENTS
-                {
+            let start = |stream| {
+                if clients.load(Ordering::Relaxed) < MAX_CLIENTS {
                     clients.fetch_add(1, Ordering::Relaxed);
                     let (stop, slot) = (Arc::clone(&stop_of_listener), Slot(Arc::clone(&clients)));
                     let client = Client { stream, proof, service, stop, slot };
                     client.start(thread::Builder::new().name("tcp client".into()));
                 }
-            }
+            };
+            let pause = || thread::park_timeout(STOP_CHECK_INTERVAL);
+            start_clients(&stop_of_listener, || accept(&listener), pause, start);
         })?;
         Ok(Self { address, stop })
     }
@@ -211,14 +217,39 @@ impl Drop for Acceptor {
     }
 }
 
-/// Waits until a client connects; false after [`STOP_CHECK_INTERVAL`] without a client.
-fn is_readable(listener: &TcpListener) -> bool {
+/// Starts each client that `accept` returns, until the stop flag is set.
+///
+/// If `accept` fails, for example with EMFILE, the client stays in the queue of the listener. The
+/// next call then does not wait, so that without a pause the loop would use a whole CPU.
+fn start_clients<T>(
+    stop: &AtomicBool,
+    mut accept: impl FnMut() -> io::Result<Option<T>>,
+    mut pause: impl FnMut(),
+    mut start: impl FnMut(T),
+) {
+    while !stop.load(Ordering::Relaxed) {
+        match accept() {
+            Ok(Some(client)) => start(client),
+            Ok(None) => {}
+            Err(_) => pause(),
+        }
+    }
+}
+
+/// Accepts a client. Returns `None` after [`STOP_CHECK_INTERVAL`] without a client.
+fn accept(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
     let mut fds = [PollFd::new(listener, PollFlags::IN)];
-    poll::wait(&mut fds, Some(STOP_CHECK_INTERVAL)).is_ok() && !fds[0].revents().is_empty()
+    poll::wait(&mut fds, Some(STOP_CHECK_INTERVAL))?;
+    if fds[0].revents().is_empty() {
+        return Ok(None);
+    }
+    listener.accept().map(|(stream, _)| Some(stream))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     const PAIR: [u64; 2] = [11, 22];
@@ -327,7 +358,7 @@ mod tests {
         let sender = thread::spawn(move || {
             // The last byte comes after the deadline.
             for byte in Proof::from(PAIR).listener {
-                let pause = PROOF_TIMEOUT / 6;
+                let pause = PROOF_TIMEOUT / 4;
                 poll::wait(&mut [], Some(pause)).unwrap();
                 // The client may have closed the connection.
                 let _ = far.write_all(&[byte]);
@@ -336,6 +367,37 @@ mod tests {
         let error = Proof::from(PAIR).exchange_as_client(&near).unwrap_err();
         assert!(error.to_string().contains("sends no number of this run"), "{error}");
         sender.join().unwrap();
+    }
+
+    #[test]
+    fn a_number_that_has_arrived_is_received_after_the_deadline() {
+        let (near, mut far) = sockets();
+        let received = || {
+            receive(&near, &AtomicBool::new(false), Deadline::after(Duration::ZERO))
+                .map_err(|error| error.kind())
+        };
+        assert_eq!(received(), Err(io::ErrorKind::TimedOut), "no byte has arrived");
+        far.write_all(&[7; NUMBER_BYTES]).unwrap();
+        assert_eq!(received(), Ok([7; NUMBER_BYTES]));
+        far.write_all(&[7; NUMBER_BYTES - 1]).unwrap();
+        assert_eq!(received(), Err(io::ErrorKind::TimedOut), "one byte is missing");
+    }
+
+    #[test]
+    fn a_listener_that_cannot_accept_pauses_and_starts_the_next_client() {
+        let (stop, events) = (AtomicBool::new(false), RefCell::new(Vec::new()));
+        let too_many_files = || Err(io::Error::from(rustix::io::Errno::MFILE));
+        let mut results =
+            [too_many_files(), Ok(None), too_many_files(), Ok(Some("client"))].into_iter();
+        let accept = || {
+            results.next().unwrap_or_else(|| {
+                stop.store(true, Ordering::Relaxed);
+                Ok(None)
+            })
+        };
+        let note = |event| events.borrow_mut().push(event);
+        start_clients(&stop, accept, || note("pause"), note);
+        assert_eq!(events.into_inner(), ["pause", "pause", "client"]);
     }
 
     #[test]

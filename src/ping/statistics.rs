@@ -40,8 +40,8 @@ impl Samples {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
     /// Adds a measured round trip.
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
     pub(super) fn add(&mut self, round_trip: Duration) {
         let ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX).max(1);
         self.histogram.saturating_record(ns);

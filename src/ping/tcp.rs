@@ -2,7 +2,7 @@
 //! target runs an echo server; the source connects to it.
 //!
 //! Causes of a failure:
-//! - [`Cause::Errno`]: the kernel of this host refused a call, so no packet was sent.
+//! - [`Cause::Errno`]: the kernel of this host refused a call.
 //! - [`Cause::NoRoute`]: no route of the interface leads to the peer.
 //! - [`Cause::Refused`]: an RST or an ICMP error from the network ended the connection.
 //! - [`Cause::ThreadLimit`]: the peer cannot start a thread for the connection.

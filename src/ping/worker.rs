@@ -66,11 +66,11 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
                 answers.reply(id, Err(out_of_order("too many connections")));
                 continue;
             }
-            Act::Open(opening) => Handle::start("connection", move |acts| {
+            Act::Open(opening) => Handle::start("rdmactl-ping", move |acts| {
                 connection::run(opening, id, &ports, acts, &output);
             }),
             Act::OpenMad(opening) => {
-                Handle::start("mad", move |acts| mad::run(&opening, id, acts, &output))
+                Handle::start("rdmactl-mad", move |acts| mad::run(&opening, id, acts, &output))
             }
             Act::Close => {
                 match connections.remove(&step.connection) {

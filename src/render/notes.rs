@@ -70,17 +70,20 @@ fn without_first_address(text: &str) -> &str {
     }
 }
 
-/// Returns the fact of several hosts. If only the addresses at the start of the texts differ, the
-/// text has no address, and the fix is an example for `host`, the first host.
-fn of_several(fact: Fact, others: &[Fact], host: &str) -> Fact {
+/// Returns the fact of several hosts, and true if its text describes each of them. If only the
+/// addresses at the start of the texts differ, the text has no address, and the fix is an example
+/// for `host`, the first host.
+fn of_several(fact: Fact, others: &[Fact], host: &str) -> (Fact, bool) {
+    if others.iter().all(|other| other.text == fact.text) {
+        return (fact, true);
+    }
     let text = without_first_address(&fact.text);
-    let is_common = others.iter().all(|other| without_first_address(&other.text) == text);
-    if !is_common || others.iter().all(|other| other.text == fact.text) {
-        return fact;
+    if others.iter().any(|other| without_first_address(&other.text) != text) {
+        return (fact, false);
     }
     let text = text.to_owned();
     let fix = fact.fix.map(|fix| format!("on each host, as for {host}: {fix}"));
-    Fact { text, fix, ..fact }
+    (Fact { text, fix, ..fact }, true)
 }
 
 /// Returns the notes of reports, in the order of their first occurrence. Equal notes of several
@@ -97,9 +100,9 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     let note = |alike: Vec<(Fact, &str)>| {
         let (mut facts, hosts): (Vec<Fact>, Vec<&str>) = alike.into_iter().unzip();
         let fact = facts.swap_remove(0);
-        let fact = match hosts.first() {
+        let (fact, is_common) = match hosts.first() {
             Some(first) if hosts_named => of_several(fact, &facts, first),
-            _ => fact,
+            _ => (fact, true),
         };
         let text = match (hosts_named, hosts.as_slice()) {
             (true, [_, _, ..]) if fact.names_all => {
@@ -110,8 +113,6 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
                 let set = names::fold(&hosts);
-                let text = without_first_address(&fact.text);
-                let is_common = facts.iter().all(|fact| without_first_address(&fact.text) == text);
                 // A text with the name or an address of the first host does not describe the
                 // whole set.
                 if set.len() <= LONGEST_SET && is_common && !fact.text.contains(first) {

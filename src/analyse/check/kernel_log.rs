@@ -63,8 +63,8 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     let ids = CHECKS.map(|(_, id, ..)| id);
     for (host, report) in responding(reports) {
         let faults = report.system.as_ref().and_then(|system| system.kernel_faults.as_ref());
+        let why = problem(report, "system/kernel_faults").map(|problem| &*problem.detail);
         let Some(faults) = faults else {
-            let why = problem(report, "system/kernel_faults").map(|problem| &*problem.detail);
             for id in ids {
                 results.unknown(host, id, why.unwrap_or("the kernel log could not be read"));
             }
@@ -77,7 +77,11 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
                 results.found(host, finding(report, fault, id, severity, what, fix));
             }
             if is_clean {
-                results.pass(host, id);
+                match why {
+                    // The report lacks the faults of a part of the log.
+                    Some(why) => results.unknown(host, id, why),
+                    None => results.pass(host, id),
+                }
             }
         }
     }

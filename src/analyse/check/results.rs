@@ -89,14 +89,17 @@ impl<'run> Results<'run> {
         }
     }
 
-    /// Adds a finding that concerns several hosts together.
+    /// Adds a finding that concerns several hosts together. Omits hosts whose reports do not have
+    /// the parts of the check.
     pub(super) fn found_on(&mut self, hosts: &[usize], mut finding: Finding) {
         self.set_severity(&mut finding);
-        for host in hosts {
+        let mut hosts = hosts.to_vec();
+        hosts.retain(|host| self.is_wanted(*host, finding.code));
+        for host in &hosts {
             self.add(*host, finding.code, CheckResult::from(finding.severity));
         }
-        if self.options.selection.admits(finding.code) {
-            self.of_several.push((hosts.to_vec(), finding));
+        if !hosts.is_empty() {
+            self.of_several.push((hosts, finding));
         }
     }
 

@@ -697,6 +697,34 @@ fn a_check_without_its_part_has_no_finding() {
 }
 
 #[test]
+fn a_finding_of_several_hosts_omits_a_host_without_its_part() {
+    let mut values = cluster();
+    values[2]["devices"][1]["ports"][0]["gids"][1]["value"] = json!("::ffff:10.9.0.2");
+    let mut all = reports(&values);
+    assert!(lines(&checked(&all)).contains(&"fail address.duplicate n2,n3 host".to_owned()));
+    all[2].parts = Part::ALL.into_iter().filter(|part| *part != Part::Gids).collect();
+    let report = checked(&all);
+    let found = lines(&report);
+    assert!(found.contains(&"fail address.duplicate n2 host".to_owned()), "{found:?}");
+    assert_eq!(report.hosts[2].results["address.duplicate"].word(), "skip");
+}
+
+#[test]
+fn a_part_of_the_kernel_log_is_no_all_clear() {
+    let mut values = cluster();
+    let fault = json!({ "kind": "cable", "count": 1, "last_us": 5, "text": "x" });
+    values[2]["system"]["kernel_faults"] = json!([fault]);
+    values[2]["problems"] = json!([{
+        "key": "system/kernel_faults", "source": "/dev/kmsg", "detail": "older lines are not used",
+    }]);
+    let report = checked(&reports(&values));
+    let result = |host: usize, id: &str| report.hosts[host].results[id].word();
+    assert_eq!(result(2, "log.cable"), "warn");
+    assert_eq!(result(2, "log.firmware"), "unknown");
+    assert_eq!(result(1, "log.firmware"), "pass");
+}
+
+#[test]
 fn a_host_without_a_report_has_one_finding_and_no_pass() {
     let mut all = reports(&cluster());
     all[1] = HostReport::failed("n2", HostFailure::new(Reason::Timeout, "no reply within 1 s"));

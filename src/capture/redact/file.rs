@@ -18,6 +18,9 @@ const STATUS: [&str; 6] = ["Name", "State", "Tgid", "Pid", "PPid", "CapEff"];
 /// names in it.
 const PROVIDERS: &str = "/libibverbs";
 
+/// Directory of the enabled socket units, for the check of ibacm.
+const SOCKET_UNITS: &str = "/etc/systemd/system/sockets.target.wants";
+
 impl Redactor {
     /// Returns the redacted content of a file; `None` for a file without a rule.
     pub(super) fn file(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
@@ -77,7 +80,7 @@ impl Redactor {
             return Some(names.into_bytes());
         }
         let is_of_providers = path.starts_with("/usr/lib") && path.ends_with(PROVIDERS);
-        if !path.starts_with("/sys/") && !is_of_providers {
+        if !path.starts_with("/sys/") && path != SOCKET_UNITS && !is_of_providers {
             return None;
         }
         let names = text.split('\n').map(|name| {

@@ -430,6 +430,12 @@ fn names_that_an_administrator_chose_are_replaced_in_system_directories() {
     let expected = redactor.path(&format!("{folder}/alice.service"));
     let expected = expected.strip_prefix(&format!("{folder}/")).unwrap();
     assert_eq!(String::from_utf8(units).unwrap(), format!("opensm.service\n{expected}\n"));
+    let folder = "/etc/systemd/system/sockets.target.wants";
+    let units = redactor.listing(folder, b"alice.socket\nibacm.socket\n").unwrap();
+    let expected = redactor.path(&format!("{folder}/alice.socket"));
+    let expected = expected.strip_prefix(&format!("{folder}/")).unwrap();
+    assert_eq!(String::from_utf8(units).unwrap(), format!("{expected}\nibacm.socket\n"));
+    assert_eq!(redactor.listing("/etc/systemd/system", b"alice.service\n"), None);
     assert_eq!(redactor.file("/sys/fs/lustre/osc/alice/import", b"target: alice"), None);
 }
 

@@ -29,6 +29,8 @@ pub(super) struct SavePlace {
     pub(super) name: OsString,
     /// File with this name, opened without access to its content. `None` if the name is free.
     file: Option<File>,
+    /// Effective user that writes the file.
+    user: u32,
 }
 
 impl SavePlace {
@@ -38,6 +40,11 @@ impl SavePlace {
     /// A directory of the path does not exist, the path names a directory or has too many links,
     /// or another user may have placed a link or a pipe in it.
     pub(super) fn find(path: &Path) -> io::Result<Self> {
+        Self::find_as(path, rustix::process::geteuid().as_raw())
+    }
+
+    /// Finds the place for a user. Tests pass another user than their own.
+    pub(super) fn find_as(path: &Path, user: u32) -> io::Result<Self> {
         let mut rest = names(&std::path::absolute(path)?);
         let mut at = PathBuf::from("/");
         let mut directory = open(CWD, "/".as_ref(), OFlags::empty())?;
@@ -45,13 +52,13 @@ impl SavePlace {
         while let Some(name) = rest.pop() {
             let mut file = match open(&directory, &name, OFlags::NOFOLLOW) {
                 Err(error) if rest.is_empty() && error.kind() == io::ErrorKind::NotFound => {
-                    return Ok(Self { directory, name, file: None });
+                    return Ok(Self { directory, name, file: None, user });
                 }
                 opened => opened?,
             };
             let status = file.metadata()?;
             if !status.is_file() && !status.is_dir() {
-                check(&at.join(&name), &status, &directory.metadata()?)?;
+                check(&at.join(&name), &status, &directory.metadata()?, user)?;
             }
             if status.is_symlink() {
                 links += 1;
@@ -72,7 +79,7 @@ impl SavePlace {
                 }
             }
             if rest.is_empty() && !file.metadata()?.is_dir() {
-                return Ok(Self { directory, name, file: Some(file) });
+                return Ok(Self { directory, name, file: Some(file), user });
             }
             at.push(&name);
             directory = file;
@@ -83,6 +90,12 @@ impl SavePlace {
     /// Returns the status of the present file, if any.
     pub(super) fn status(&self) -> Option<Metadata> {
         self.file.as_ref()?.metadata().ok()
+    }
+
+    /// Returns the mode of the present file if the user owns the file.
+    pub(super) fn own_mode(&self) -> Option<u32> {
+        let own = self.status().filter(|file| file.uid() == self.user);
+        own.map(|file| file.mode())
     }
 
     /// True if the file is a pipe, a terminal or another device, which is written in place.
@@ -130,11 +143,8 @@ fn target_in_proc(directory: &File, name: &OsStr, target: &Path) -> io::Result<O
 }
 
 /// Rejects a link or a pipe if another user may have placed it to redirect the write.
-fn check(path: &Path, status: &Metadata, directory: &Metadata) -> io::Result<()> {
-    let is_trusted = |file: &Metadata| is_ours(file) || file.uid() == 0;
-    let is_writable = directory.mode() & OTHERS_MAY_WRITE != 0
-        || !(is_trusted(directory) || directory.uid() == OVERFLOW_UID);
-    if !is_writable || is_trusted(status) {
+fn check(path: &Path, status: &Metadata, directory: &Metadata, user: u32) -> io::Result<()> {
+    if !may_redirect(user, status.uid(), directory.uid(), directory.mode()) {
         return Ok(());
     }
     let what = format!(
@@ -145,7 +155,32 @@ fn check(path: &Path, status: &Metadata, directory: &Metadata) -> io::Result<()>
     Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
-/// True if the effective user of this process owns the file.
-pub(super) fn is_ours(file: &Metadata) -> bool {
-    file.uid() == rustix::process::geteuid().as_raw()
+/// True if the owner of a link or a pipe in a directory may redirect a write of `user`.
+fn may_redirect(user: u32, owner: u32, directory_owner: u32, directory_mode: u32) -> bool {
+    let is_trusted = |owner: u32| owner == user || owner == 0;
+    let is_writable = directory_mode & OTHERS_MAY_WRITE != 0
+        || !(is_trusted(directory_owner) || directory_owner == OVERFLOW_UID);
+    is_writable && !is_trusted(owner)
+}
+
+#[test]
+fn another_user_may_redirect_only_where_others_may_write() {
+    for (user, owner, directory_owner, mode, expected) in [
+        (1000, 1000, 0, 0o1777, false),
+        (1000, 0, 0, 0o1777, false),
+        (1000, 1001, 0, 0o1777, true),
+        (1000, 1001, 0, 0o775, true),
+        (1000, 1001, 0, 0o755, false),
+        (1000, 1001, 1000, 0o700, false),
+        (1000, 1001, 1001, 0o755, true),
+        (1000, 1001, OVERFLOW_UID, 0o755, false),
+        (1000, 1001, OVERFLOW_UID, 0o1777, true),
+        (1000, OVERFLOW_UID, 0, 0o1777, true),
+        (0, 1000, 0, 0o755, false),
+        (0, 1000, 0, 0o1777, true),
+        (0, 1000, 1000, 0o755, true),
+    ] {
+        let found = may_redirect(user, owner, directory_owner, mode);
+        assert_eq!(found, expected, "{user} {owner} {directory_owner} {mode:o}");
+    }
 }

@@ -104,7 +104,10 @@ impl<'a> ReportOutput<'a> {
             if !text.is_empty() {
                 say(self.term, &Note { text, fix: None });
             }
-            say_all(self.term, report.left_behind.iter().map(|left| note(left)));
+        }
+        // Tables and JSON hold these agents.
+        if !matches!(form, Format::Table | Format::Json) {
+            self.say_left_behind(report);
         }
         if let Some(note) = self.view.no_match() {
             let fix = "list failed pairs with --only failed; -o help lists the columns of -w";
@@ -122,7 +125,13 @@ impl<'a> ReportOutput<'a> {
             Format::Json => to_json(&PingDiffDocument::new(change))?,
             _ => format!("\n{}{}", render_origin(report), render_change(change)),
         })?;
+        self.say_left_behind(report);
         Ok(())
+    }
+
+    /// Prints the agents that may still run.
+    pub(super) fn say_left_behind(&self, report: &PingReport) {
+        say_all(self.term, report.left_behind.iter().map(|left| note(left)));
     }
 }
 

@@ -21,7 +21,6 @@ const TAG: &str = "beegfs: ";
 const ETC: &str = "/etc/";
 
 const MAX_SERVERS: usize = 16_384;
-const MAX_LOG_LINES: usize = 4096;
 
 pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consumers) {
     let mut all = Vec::new();
@@ -41,18 +40,8 @@ pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consum
     if let ([client], Some(mount), None) = (all.as_mut_slice(), own.next(), own.next()) {
         client.mount_point = Some(mount.place.clone());
     }
-    let question = Question::KernelLog(TAG.into());
-    if let Some(log) = reader.read("consumers/beegfs/log", &question) {
-        let log = String::from_utf8_lossy(&log);
-        let older = log.lines().count().saturating_sub(MAX_LOG_LINES);
-        if older > 0 {
-            let source = question.to_string();
-            let detail =
-                format!("{source} has more than {MAX_LOG_LINES} lines; older lines are not used");
-            reader.report("consumers/beegfs/log", &source, detail);
-        }
-        found.beegfs_log = Some(log.lines().skip(older).filter_map(parse_log).collect());
-    }
+    let log = reader.kernel_log("consumers/beegfs/log", TAG.to_owned());
+    found.beegfs_log = log.map(|log| log.lines().filter_map(parse_log).collect());
     found.beegfs = Some(all);
 }
 

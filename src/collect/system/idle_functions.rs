@@ -53,13 +53,14 @@ pub(super) fn read(reader: &mut Reader<'_>, devices: &[Device]) -> Option<Vec<Id
     Some(idle.into_iter().filter_map(|pci| read_function(reader, pci)).collect())
 }
 
-/// Reads a function; `None` if it supports no RDMA, or is a virtual function, which another
-/// machine or container may use.
+/// Reads a function; `None` if it supports no RDMA, is a virtual function, which another machine
+/// or container may use, or has an unreadable link.
 fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<IdleFunction> {
     let key = format!("system/functions/{pci}");
     let path = |file: &str| format!("{FUNCTIONS}/{pci}/{file}");
     let class = reader.text(&key, &path("class"))?;
     class.starts_with("0x02").then_some(())?;
+    let before = reader.problems.len();
     let driver = reader.link(&key, &path("driver")).and_then(|target| last_part(&target));
     let vendor = reader.text(&key, &path("vendor"))?;
     let is_fabric = class.starts_with("0x0207") || class.starts_with("0x0208");
@@ -69,7 +70,9 @@ fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<IdleFunction> {
     };
     let expected = driver.as_deref().or_else(of_vendor)?;
     let (_, module) = MODULES.iter().find(|(name, _)| *name == expected)?;
-    if reader.link(&key, &path("physfn")).is_some() {
+    let is_virtual = reader.link(&key, &path("physfn")).is_some();
+    // A link that could not be read is not an absent link.
+    if is_virtual || reader.problems.len() > before {
         return None;
     }
     let device = reader.text(&key, &path("device"))?;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::Reader;
 use super::super::sysfs::is_pci_address;
 use crate::model::{HostReport, IdleFunction, KernelFault, KernelFaultKind};
-use crate::source::Question;
 
 const KEY: &str = "system/kernel_faults";
 /// Start of the messages about a transmit queue, which do not begin with the name of a driver
@@ -51,13 +50,13 @@ pub(super) fn read(
     }
     let of_drivers = drivers.iter().map(|driver| format!("{driver} "));
     let tags: Vec<String> = of_drivers.chain([WATCHDOG.to_owned()]).collect();
-    let log = reader.read(KEY, &Question::KernelLog(tags.join("\n")))?;
+    let log = reader.kernel_log(KEY, tags.join("\n"))?;
     let is_wanted = |text: &str| {
         !text.starts_with(WATCHDOG)
             || drivers.iter().any(|driver| text.contains(&format!("({driver})")))
     };
     let mut faults = BTreeMap::new();
-    add(&mut faults, &String::from_utf8_lossy(&log), is_wanted);
+    add(&mut faults, &log, is_wanted);
     let mut faults: Vec<KernelFault> = faults.into_values().collect();
     reader.truncate(KEY, "/dev/kmsg", MAX_FAULTS, &mut faults);
     Some(faults)

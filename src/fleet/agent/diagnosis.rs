@@ -75,36 +75,32 @@ enum AgentCheck {
 }
 
 impl AgentCheck {
-    /// Interprets the exit status of [`remote_command::is_there`], or the reason why no status
-    /// arrived.
-    fn of_search(status: Result<Option<i32>, String>) -> Self {
-        Self::of_status(status, |code| match code {
+    /// Interprets the exit of [`remote_command::is_there`], or the reason why no exit arrived.
+    fn of_search(exit: Result<Exit, String>) -> Self {
+        Self::of_exit(exit, |code| match code {
             0 => Some(Self::Running),
             3 | 4 => Some(Self::Gone),
             _ => None,
         })
     }
 
-    /// Interprets the exit status of [`remote_command::kill`], or the reason why no status
-    /// arrived.
-    fn of_kill(status: Result<Option<i32>, String>) -> Self {
-        Self::of_status(status, |code| match code {
+    /// Interprets the exit of [`remote_command::kill`], or the reason why no exit arrived.
+    fn of_kill(exit: Result<Exit, String>) -> Self {
+        Self::of_exit(exit, |code| match code {
             0 | 3 | 4 => Some(Self::Gone),
             1 => Some(Self::Running),
             _ => None,
         })
     }
 
-    fn of_status(
-        status: Result<Option<i32>, String>,
-        of_command: impl FnOnce(i32) -> Option<Self>,
-    ) -> Self {
-        match status {
+    fn of_exit(exit: Result<Exit, String>, of_command: impl FnOnce(i32) -> Option<Self>) -> Self {
+        match exit {
             // All other codes come from the launcher: it did not reach the host, or the
             // connection ended.
-            Ok(Some(code)) => of_command(code)
-                .unwrap_or_else(|| Self::Unresponsive(format!("exit status {code}"))),
-            Ok(None) => Self::Unresponsive("killed by a signal".into()),
+            Ok(exit) => exit
+                .status
+                .and_then(of_command)
+                .unwrap_or_else(|| Self::Unresponsive(exit.to_string())),
             Err(why) => Self::Unresponsive(why),
         }
     }
@@ -305,14 +301,14 @@ impl Agent {
     }
 
     /// Runs a command for the agent's process over a new channel, or over a new connection if
-    /// the first connection ended. Returns the exit status of the command, or the reason why no
-    /// status arrived.
+    /// the first connection ended. Returns the exit of the command, or the reason why no exit
+    /// arrived.
     fn run_there(
         &self,
         access: &Arc<dyn Access>,
         timeout: Duration,
         command: impl FnOnce(Process) -> String,
-    ) -> Result<Option<i32>, String> {
+    ) -> Result<Exit, String> {
         let command = command(self.process().ok_or("the agent sent no process id")?);
         let exit = match self.reopened.get() {
             Some(access) => access.run(&command, Deadline::after(timeout)),
@@ -323,7 +319,7 @@ impl Agent {
                 exit => exit,
             },
         };
-        exit.map(|exit| exit.status).map_err(|failure| failure.detail)
+        exit.map_err(|failure| failure.detail)
     }
 
     /// Runs a command over a second connection, which is kept for later commands. `failure` is
@@ -350,17 +346,20 @@ mod tests {
     #[test]
     fn only_an_exit_status_of_the_host_shows_whether_the_agent_runs() {
         let unresponsive = |why: &str| AgentCheck::Unresponsive(why.into());
-        for (status, search, kill) in [
-            (Ok(Some(0)), AgentCheck::Running, AgentCheck::Gone),
-            (Ok(Some(3)), AgentCheck::Gone, AgentCheck::Gone),
-            (Ok(Some(4)), AgentCheck::Gone, AgentCheck::Gone),
-            (Ok(Some(1)), unresponsive("exit status 1"), AgentCheck::Running),
-            (Ok(Some(255)), unresponsive("exit status 255"), unresponsive("exit status 255")),
-            (Ok(None), unresponsive("killed by a signal"), unresponsive("killed by a signal")),
+        let ended = |status| Ok(Exit { status, signal: None });
+        let killed = Ok(Exit { status: None, signal: Some("KILL".into()) });
+        for (exit, search, kill) in [
+            (ended(Some(0)), AgentCheck::Running, AgentCheck::Gone),
+            (ended(Some(3)), AgentCheck::Gone, AgentCheck::Gone),
+            (ended(Some(4)), AgentCheck::Gone, AgentCheck::Gone),
+            (ended(Some(1)), unresponsive("exit status 1"), AgentCheck::Running),
+            (ended(Some(255)), unresponsive("exit status 255"), unresponsive("exit status 255")),
+            (ended(None), unresponsive("exit status unknown"), unresponsive("exit status unknown")),
+            (killed, unresponsive("killed by signal KILL"), unresponsive("killed by signal KILL")),
             (Err("timed out".to_owned()), unresponsive("timed out"), unresponsive("timed out")),
         ] {
-            assert_eq!(AgentCheck::of_search(status.clone()), search, "{status:?}");
-            assert_eq!(AgentCheck::of_kill(status.clone()), kill, "{status:?}");
+            assert_eq!(AgentCheck::of_search(exit.clone()), search, "{exit:?}");
+            assert_eq!(AgentCheck::of_kill(exit.clone()), kill, "{exit:?}");
         }
     }
 }

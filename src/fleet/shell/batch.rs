@@ -135,14 +135,24 @@ impl Batch<'_> {
         self.paths.iter().map(answer).collect()
     }
 
-    /// Returns the failure of the whole request: the program is missing, or was killed. `grep` and
-    /// `ls` exit with 2 at most, also if they cannot read a path.
+    /// Returns the failure of the whole request: the program is missing, was killed, or reports
+    /// an error without a path, such as `grep: memory exhausted`. `grep` and `ls` exit with 2 at
+    /// most, also if they cannot read a path.
     fn crash(&self, status: &str, errors: &str) -> Option<String> {
-        if matches!(status.parse::<u8>(), Ok(0..=2)) {
+        let code = status.parse::<u8>();
+        // `grep: warning: GREP_OPTIONS is deprecated` is no error.
+        let is_harmless =
+            |line: &str| line.is_empty() || line.contains('/') || line.contains(": warning: ");
+        let has_run = match code {
+            Ok(0) => true,
+            Ok(1..=2) => errors.lines().all(is_harmless),
+            _ => false,
+        };
+        if has_run {
             return None;
         }
         let program = self.kind.program();
-        let status = status.parse::<u8>().map_or_else(|_| quote(status), |one| one.to_string());
+        let status = code.map_or_else(|_| quote(status), |code| code.to_string());
         let output = last_line(errors.as_bytes());
         Some(format!("{program} failed on the host: exit status {status}{output}"))
     }
@@ -338,6 +348,7 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_or_was_killed_reads_no_path() {
         let file = |path: &str| Question::File(path.into());
+        let dir = |path: &str| Question::Dir(path.into());
         let questions = ["/a", "/b", "/no"].map(file);
         let reads = |rest: &str| {
             let said = format!("/a:part\n{ERRORS}{rest}grep: /no: Permission denied\n");
@@ -354,6 +365,21 @@ mod tests {
             assert!(answers[..2].iter().all(failed), "{status}: {answers:?}");
             assert_eq!(answers[2], denied(), "{status}");
         }
+        for program in ["grep", "ls"] {
+            let question = |path| if program == "grep" { file(path) } else { dir(path) };
+            let expected = format!(
+                "{program} failed on the host: exit status 2; last output: \"{program}: memory \
+                 exhausted\""
+            );
+            let said = format!("/a:part\n{ERRORS}2\n\n{program}: memory exhausted\n");
+            let failed = || Err(ReadError::Process(expected.clone()));
+            assert_eq!(
+                ask(&[question("/a"), question("/b")], said.as_bytes()),
+                [failed(), failed()]
+            );
+        }
+        let warning = "2\ngrep: warning: GREP_OPTIONS is deprecated\n";
+        assert_eq!(reads(warning), [Ok(b"part\n".to_vec()), Ok(Vec::new()), denied()]);
         let missing = format!("{ERRORS}127\n/bin/sh: 1: ls: not found\n");
         for kind in [Question::Dir, Question::Link] {
             let expected = "ls failed on the host: exit status 127; last output: \

@@ -12,8 +12,10 @@ use super::{Entry, FormatError, quoted};
 const MAX_HOSTS: usize = 65_536;
 /// Maximum number of names in the lines of one file. A host may stand in several groups.
 const MAX_NAMES: usize = 16 * MAX_HOSTS;
-/// Maximum length of a pattern, in bytes. A name has at most 253 characters.
+/// Maximum length of a pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1_000;
+/// Maximum length of a name with its port, in bytes. A DNS name has at most 253 characters.
+const MAX_NAME_BYTES: usize = 300;
 /// Order of letters in a range (`string.ascii_letters` of Python).
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -22,7 +24,8 @@ const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 struct InventoryHost {
     /// Number of the first line with the host, from 1.
     line: usize,
-    name: String,
+    /// Number of hosts before this one in the file.
+    position: usize,
     address: Option<String>,
     /// Port of the name in the first line, or of the last variable.
     port: Option<String>,
@@ -40,7 +43,7 @@ pub(super) fn is_section(line: &str) -> bool {
 
 /// Returns the hosts of an inventory, one entry for each host.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
-    let (mut hosts, mut positions) = (Vec::<InventoryHost>::new(), HashMap::new());
+    let mut hosts = HashMap::<String, InventoryHost>::new();
     let (mut lists_hosts, mut names_left) = (true, MAX_NAMES);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
@@ -70,23 +73,30 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
             .ok_or_else(|| too_many(number, "1,048,576 names in all lines"))?;
         for name in names {
             let (name, port) = split_port(name);
-            let position = *positions.entry(name.clone()).or_insert(hosts.len());
-            if position >= MAX_HOSTS {
+            let position = hosts.len();
+            let host = hosts.entry(name).or_insert_with(|| InventoryHost {
+                line: number,
+                position,
+                port,
+                ..InventoryHost::default()
+            });
+            if host.position >= MAX_HOSTS {
                 return Err(too_many_hosts(number));
             }
-            if position == hosts.len() {
-                hosts.push(InventoryHost { line: number, name, port, ..InventoryHost::default() });
-            }
-            if let Some(host) = hosts.get_mut(position) {
-                read_variables(number, host, variables)?;
-            }
+            read_variables(number, host, variables)?;
         }
     }
-    Ok(hosts.into_iter().map(InventoryHost::entry).collect())
+    let mut hosts: Vec<(String, InventoryHost)> = hosts.into_iter().collect();
+    hosts.sort_unstable_by_key(|(_, host)| host.position);
+    Ok(hosts.into_iter().map(|(name, host)| host.entry(name)).collect())
 }
 
 fn too_many(line: usize, what: &str) -> FormatError {
     FormatError::new(line, format!("more than {what}")).fix("split the file into several files")
+}
+
+fn too_long(line: usize, what: &str) -> FormatError {
+    FormatError::new(line, what).fix("write a name with at most 253 characters")
 }
 
 fn too_many_hosts(line: usize) -> FormatError {
@@ -133,8 +143,8 @@ fn read_variables(
 
 impl InventoryHost {
     /// Returns the host as the host set `USER@HOST:PORT`.
-    fn entry(self) -> Entry {
-        let Self { line, name, address, port, user } = self;
+    fn entry(self, name: String) -> Entry {
+        let Self { line, address, port, user, .. } = self;
         let (name, own_port) = split_port(address.unwrap_or(name));
         let user = user.map_or(String::new(), |user| format!("{user}@"));
         let hosts = match port.or(own_port) {
@@ -159,9 +169,14 @@ fn split_port(name: String) -> (String, Option<String>) {
 /// Expands the ranges of a pattern.
 fn expand(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
     if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(FormatError::new(line, "the pattern is longer than 1,000 bytes")
-            .fix("write a name with at most 253 characters"));
+        return Err(too_long(line, "the pattern is longer than 1,000 bytes"));
     }
+    // The names of a range exist together in memory.
+    let longest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or_default();
+    let check = |bytes: usize| {
+        let what = "a name of the pattern is longer than 300 bytes";
+        if bytes > MAX_NAME_BYTES { Err(too_long(line, what)) } else { Ok(()) }
+    };
     let mut names = vec![String::new()];
     let mut rest = pattern;
     while let Some((before, behind)) = rest.split_once('[') {
@@ -177,10 +192,12 @@ fn expand(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
         if names.len() * choices.len() > MAX_HOSTS {
             return Err(too_many_hosts(line));
         }
+        check(longest(&names) + before.len() + longest(&choices))?;
         let with = |name| choices.iter().map(move |choice| format!("{name}{before}{choice}"));
         names = names.iter().flat_map(with).collect();
         rest = after;
     }
+    check(longest(&names) + rest.len())?;
     Ok(names.into_iter().map(|name| name + rest).collect())
 }
 
@@ -290,6 +307,25 @@ mod tests {
         assert_eq!(error(&plain.join("\n")), too_many_hosts(MAX_HOSTS + 1));
         let repeated = "h[1:65536]\n".repeat(17);
         assert_eq!(error(&repeated), (17, "more than 1,048,576 names in all lines".to_owned()));
+    }
+
+    #[test]
+    fn a_name_has_at_most_300_bytes() {
+        let (long, half) = ("x".repeat(299), "x".repeat(149));
+        assert_eq!(read(&format!("{long}[1:2]")), [format!("{long}1"), format!("{long}2")]);
+        assert_eq!(read(&format!("[1:2]{half}[1:1]{half}")).len(), 2);
+        for pattern in [
+            format!("{long}xx"),
+            format!("{long}[1:65536]"),
+            format!("[1:65536]{long}"),
+            format!("{half}[1:256]{half}[1:256]"),
+            format!("h[{zeros}0:{zeros}1]", zeros = "0".repeat(300)),
+        ] {
+            let error = hosts(&format!("h1\n{pattern}")).unwrap_err();
+            let expected = (2, "a name of the pattern is longer than 300 bytes");
+            assert_eq!((error.line, error.message.as_str()), expected, "{pattern}");
+            assert!(error.fix.is_some(), "{pattern}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Table of all checks. `check --list`, `--explain` and docs/checks.md come from it.
 //!
-//! The brackets hold the parts of a report that a check needs. Parts behind a semicolon refine
+//! The brackets hold the parts of a report that a check needs. Parts after a semicolon refine
 //! its result; the check works without them.
 
 use super::{Check, CheckScope};

@@ -160,7 +160,7 @@ codes! {
         ["check the cable and the switch port, then set the interface up; on {host}: ip link set {netdev} up; show the \
           ports: rdmactl ports -v -H {host}", FIX_SET_UP];
     Asymmetric = "path.asymmetric",
-        "Datagrams pass in one direction only.",
+        "Datagrams or packets pass in one direction only.",
         ["on the end that receives nothing, check packet filters, the route back and rp_filter: nft list ruleset; ip \
           route; sysctl net.ipv4.conf.all.rp_filter"];
     NoSubnetManager = "ib.no_sm",

@@ -65,7 +65,9 @@ impl Prober for Results<'_> {
                 watch.pair_done(&self.pairs[at]);
             }
         }
-        watch.pass_ended();
+        if again.count() > 0 {
+            watch.pass_ended();
+        }
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
         let changed = between::correct(&names, &mut self.pairs);
         for at in &changed {

@@ -306,13 +306,15 @@ impl RunObserver for Passes {
 
 #[test]
 fn each_pass_ends_before_the_results_are_judged() {
-    let hosts = [Lossy::losing(1), Lossy::losing(0), Lossy::losing(0)];
-    let (watch, inventories) = (Passes::default(), inventories(hosts.len()));
-    let members = members(&hosts, &inventories);
-    run(&members, &plan(Pairs::all(hosts.len())), &test_options(), None, &watch);
-    let passes = watch.0.into_inner();
-    assert!(passes.len() >= 4, "{passes:?}");
-    assert!(passes.chunks(2).all(|pass| pass == ["started", "ended"]), "{passes:?}");
+    for (losses, min_events) in [(0, 2), (1, 4)] {
+        let hosts = [Lossy::losing(losses), Lossy::losing(0), Lossy::losing(0)];
+        let (watch, inventories) = (Passes::default(), inventories(hosts.len()));
+        let members = members(&hosts, &inventories);
+        run(&members, &plan(Pairs::all(hosts.len())), &test_options(), None, &watch);
+        let events = watch.0.into_inner();
+        assert!(events.len() >= min_events, "{events:?}");
+        assert!(events.chunks(2).all(|pass| pass == ["started", "ended"]), "{events:?}");
+    }
 }
 
 #[test]
@@ -842,11 +844,37 @@ fn infiniband(hosts: usize) -> Vec<HostReport> {
     inventories
 }
 
+/// Returns a host that works and whose TCP server has this address.
+fn serving_at(address: &str) -> Lossy {
+    Lossy { tcp_address: Some(address.parse().unwrap()), ..Lossy::losing(0) }
+}
+
+#[test]
+fn an_address_on_two_rails_with_the_default_prefix_is_no_duplicate() {
+    let hosts = ["10.9.0.1:4000", "10.9.0.1:4000", "10.9.0.2:4000"].map(serving_at);
+    let mut inventories = infiniband(3);
+    for (number, report) in inventories.iter_mut().enumerate() {
+        let ports = &mut report.devices[0].ports;
+        let mut second = ports[0].clone();
+        let value = GidValue(format!("fe80::1:{}", number + 1).parse().unwrap());
+        (second.number, second.netdev) = (2, Some("ib1".into()));
+        second.gids = Some(vec![Gid { index: 0, value, kind: Some(GidKind::Ib), netdev: None }]);
+        ports.push(second);
+    }
+    // Each of the two hosts with the address reaches the third host on a rail of its own.
+    inventories[0].devices[0].ports[1].state = Some(PortState::Down);
+    inventories[1].devices[0].ports[0].state = Some(PortState::Down);
+    let results = run_all(&hosts, &inventories, &test_options(), None);
+    let passed = results.pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).map(Pair::cell);
+    let passed: Vec<_> = passed.map(|cell| (cell.rail, cell.source, cell.target)).collect();
+    assert_eq!(passed, [(0, 0, 2), (0, 2, 0), (1, 1, 2), (1, 2, 1)]);
+    let codes: Vec<_> = results.warnings.iter().map(|one| one.code.word()).collect();
+    assert!(!codes.contains(&"address.duplicate"), "{codes:?}");
+}
+
 #[test]
 fn an_ipoib_address_of_two_hosts_is_named() {
-    let with_address =
-        |address: &str| Lossy { tcp_address: Some(address.parse().unwrap()), ..Lossy::losing(0) };
-    let hosts = ["10.9.0.1:4000", "10.9.0.2:4000", "10.9.0.1:4001"].map(with_address);
+    let hosts = ["10.9.0.1:4000", "10.9.0.2:4000", "10.9.0.1:4001"].map(serving_at);
     let results = run_all(&hosts, &infiniband(3), &test_options(), None);
     assert!(results.pairs.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
     let [warning] = results.warnings.as_slice() else { panic!("{:?}", results.warnings) };

@@ -54,7 +54,8 @@ enum State {
 }
 
 impl Handle {
-    /// Starts the thread of a connection, which `run` is.
+    /// Starts the thread of a connection, which `run` is. The name of the thread is the `comm` that
+    /// the kernel reports for its queue pairs (`rdma resource show qp`).
     pub(super) fn start(name: &str, run: impl FnOnce(&Acts) + Send + 'static) -> io::Result<Self> {
         let (sender, todo) = mpsc::channel();
         let stopped = Arc::new(AtomicU64::new(0));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::sys::descriptors;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
@@ -30,7 +31,9 @@ impl CmEvent {
         let status = match (kind, status) {
             // librdmacm finds no device, or cannot open it. It sets -1, which is no errno
             // (`ucma_process_addr_resolved`, cma.c of rdma-core).
-            (EventKind::AddressError, -1) => EventStatus::Failed(Errno::NO_DEVICE),
+            (EventKind::AddressError, -1) => {
+                EventStatus::Failed(descriptors::shortage().unwrap_or(Errno::NO_DEVICE))
+            }
             _ => EventStatus::from_code(status),
         };
         Self { kind, status }

@@ -192,13 +192,12 @@ fn bar(
 }
 
 /// Returns the number of filled cells of a bar. A small share fills at least one cell; an
-/// incomplete share leaves at least one cell empty. A connection that fell back, for example to
-/// UDP, makes the share incomplete.
+/// incomplete share leaves at least one cell empty.
 fn filled_cells(share: TransportCounts, cells: usize) -> usize {
     let all = share.all();
     match share.rdma {
         0 => 0,
-        rdma if rdma == all && share.fallen == 0 => cells,
+        rdma if rdma == all => cells,
         rdma => {
             let part = usize::try_from(rdma).unwrap_or(usize::MAX).saturating_mul(cells);
             let part = part / usize::try_from(all).unwrap_or(usize::MAX).max(1);
@@ -209,12 +208,13 @@ fn filled_cells(share: TransportCounts, cells: usize) -> usize {
 
 #[test]
 fn a_bar_is_full_only_if_all_connections_use_rdma_alone() {
-    let filled =
-        |rdma, tcp, mixed| filled_cells(TransportCounts { rdma, tcp, mixed, fallen: 0 }, 16);
+    let filled = |rdma, tcp, mixed| {
+        filled_cells(TransportCounts { rdma, tcp, mixed, ..TransportCounts::default() }, 16)
+    };
     assert_eq!(filled(8, 0, 0), 16);
     assert_eq!((filled(0, 0, 1), filled(0, 1, 0)), (0, 0));
     assert_eq!((filled(3, 0, 1), filled(3, 1, 0)), (12, 12));
     assert_eq!((filled(1_000, 0, 1), filled(1, 1_000, 0)), (15, 1));
-    let to_udp = TransportCounts { rdma: 3, fallen: 1, ..TransportCounts::default() };
-    assert_eq!(filled_cells(to_udp, 16), 15);
+    let to_udp = TransportCounts { rdma: 3, udp: 1, fallen: 1, ..TransportCounts::default() };
+    assert_eq!(filled_cells(to_udp, 16), 12);
 }

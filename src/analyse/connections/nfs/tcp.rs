@@ -124,8 +124,8 @@ fn confirmed(connection: Connection, mount: &NfsMount, is_elsewhere: bool) -> Co
     let shares = version.is_some_and(|version| version > "4.0" && version.starts_with('4'));
     let used = used(mount);
     let (code, text) = if shares && is_elsewhere {
-        let text = "proto=rdma was requested, but the kernel reused the NFS client of an earlier \
-                    mount, which uses TCP";
+        let text = "RDMA was requested, but the kernel reused the NFS client of an earlier mount, \
+                    which uses TCP";
         ("nfs.client_reused", text.to_owned())
     } else {
         let text = format!("RDMA was requested, but the mount uses {}", used.word());
