@@ -443,16 +443,18 @@ mod tests {
         let class = Question::File(format!("{functions}/0000:5d:00.0/class"));
         let class: (Question, Answer) = (class, Ok(b"0x020700".to_vec()));
         let link = |path: &str| Question::Link(format!("{functions}/{path}"));
+        let absent = |path: &str| (link(path), Err(ReadError::from("ENOENT".to_owned())));
         let idle = |changes: &[(Question, Answer)], key: &str| {
-            let (system, problems) = changed(changes, &format!("system/functions/{key}"));
+            let changes = [changes, &[absent("0000:5d:00.0/physfn")]].concat();
+            let (system, problems) = changed(&changes, &format!("system/functions/{key}"));
             let idle = system.idle_functions.unwrap();
             (idle.into_iter().map(|function| function.pci).collect::<Vec<_>>(), problems.len())
         };
         let whole = vec!["0000:5d:00.0".to_owned()];
-        let driver = link("0000:5d:00.0/driver");
-        let absent = (driver.clone(), Err(ReadError::from("ENOENT".to_owned())));
-        assert_eq!(idle(&[class.clone(), absent], "0000:5d:00.0"), (whole.clone(), 0));
-        assert_eq!(idle(&[class, (driver, denied())], "0000:5d:00.0"), (Vec::new(), 1));
+        let driver = "0000:5d:00.0/driver";
+        let without_driver = [class.clone(), absent(driver)];
+        assert_eq!(idle(&without_driver, "0000:5d:00.0"), (whole.clone(), 0));
+        assert_eq!(idle(&[class, (link(driver), denied())], "0000:5d:00.0"), (Vec::new(), 1));
         let virtual_function = (link("0000:5d:00.2/physfn"), denied());
         assert_eq!(idle(&[virtual_function], "0000:5d:00.2"), (whole, 1));
     }
