@@ -1,6 +1,6 @@
 //! Finds out if other programs have queue pairs on a device. `ping` uses it.
 
-use std::process;
+use std::path::Path;
 use std::time::Duration;
 
 use super::attributes::Attributes;
@@ -24,15 +24,17 @@ pub fn has_other_queue_pairs(device: &str, timeout: Duration) -> Option<bool> {
     let named = |fields: &Attributes<'_>| fields.get(DEV_NAME)?.text().map(|name| name == device);
     let fields = fields(&devices).find(|fields| named(fields) == Some(true))?;
     let index = u32::try_from(fields.get(DEV_INDEX)?.number()?).ok()?;
-    Some(has_other_owner(&query(RdmaCommand::QueuePairs, Some(index))?, process::id()))
+    // The kernel reports the thread that created a queue pair, not its process.
+    let is_own = |thread: u64| Path::new("/proc/self/task").join(thread.to_string()).exists();
+    Some(has_other_owner(&query(RdmaCommand::QueuePairs, Some(index))?, is_own))
 }
 
-fn has_other_owner(answer: &[u8], own: u32) -> bool {
+fn has_other_owner(answer: &[u8], is_own: impl Fn(u64) -> bool) -> bool {
     let tables = fields(answer).filter_map(|fields| fields.get(RES_QP));
     tables.flat_map(|table| table.nest()).any(|entry| {
         let fields = entry.nest();
         let number = |kind| fields.get(kind)?.number();
-        !MANAGEMENT.contains(&number(RES_TYPE)) && number(RES_PID) != Some(own.into())
+        !MANAGEMENT.contains(&number(RES_TYPE)) && !number(RES_PID).is_some_and(&is_own)
     })
 }
 
@@ -45,7 +47,7 @@ mod tests {
     use super::super::attributes::{push_bytes, push_u32};
     use super::*;
 
-    /// Returns the reply to a list of queue pairs, each with its type and the owner's process ID.
+    /// Returns the reply to a list of queue pairs, each with its type and the owner's thread ID.
     fn list(queue_pairs: &[(u8, Option<u32>)]) -> Vec<u8> {
         let mut table = Vec::new();
         for (kind, pid) in queue_pairs {
@@ -64,11 +66,12 @@ mod tests {
 
     #[test]
     fn queue_pairs_of_the_process_and_for_management_are_no_others() {
-        assert!(!has_other_owner(&list(&[]), 7));
-        assert!(!has_other_owner(&list(&[(0, None), (1, None), (2, Some(7))]), 7));
+        let is_own = |thread| thread == 7;
+        assert!(!has_other_owner(&list(&[]), is_own));
+        assert!(!has_other_owner(&list(&[(0, None), (1, None), (2, Some(7))]), is_own));
         // The kernel names its own user of a queue pair instead of a process.
-        assert!(has_other_owner(&list(&[(1, None), (2, None)]), 7));
-        assert!(has_other_owner(&list(&[(2, Some(7)), (4, Some(8))]), 7));
+        assert!(has_other_owner(&list(&[(1, None), (2, None)]), is_own));
+        assert!(has_other_owner(&list(&[(2, Some(7)), (4, Some(8))]), is_own));
         assert_eq!(has_other_queue_pairs("no/such", Duration::from_secs(2)), None);
     }
 }
