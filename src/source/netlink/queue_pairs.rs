@@ -11,6 +11,7 @@ use super::rdma::{DEV_INDEX, RES_QP, RdmaCommand, RdmaQuery, ask};
 const DEV_NAME: u16 = 2;
 const RES_TYPE: u16 = 26;
 const RES_PID: u16 = 28;
+const RES_KERNEL_NAME: u16 = 29;
 
 /// Types for management datagrams, `IB_QPT_SMI` and `IB_QPT_GSI`, which every device has.
 const MANAGEMENT: [Option<u64>; 2] = [Some(0), Some(1)];
@@ -34,7 +35,11 @@ fn has_other_owner(answer: &[u8], is_own: impl Fn(u64) -> bool) -> bool {
     tables.flat_map(|table| table.nest()).any(|entry| {
         let fields = entry.nest();
         let number = |kind| fields.get(kind)?.number();
-        !MANAGEMENT.contains(&number(RES_TYPE)) && !number(RES_PID).is_some_and(&is_own)
+        // A queue pair without an owner is one of a thread that ended. The worker has such ones:
+        // its port for datagrams outlives the connection whose thread opened it.
+        let is_other = number(RES_PID)
+            .map_or_else(|| fields.get(RES_KERNEL_NAME).is_some(), |thread| !is_own(thread));
+        is_other && !MANAGEMENT.contains(&number(RES_TYPE))
     })
 }
 
@@ -55,6 +60,8 @@ mod tests {
             push_bytes(&mut entry, RES_TYPE, &[*kind]);
             if let Some(pid) = pid {
                 push_u32(&mut entry, RES_PID, *pid);
+            } else {
+                push_bytes(&mut entry, RES_KERNEL_NAME, b"rpcrdma\0");
             }
             push_bytes(&mut table, 20, &entry);
         }
