@@ -4,9 +4,7 @@
 #[path = "fleet/sshd.rs"]
 mod sshd;
 
-use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +17,7 @@ use rdmactl::model::{Part, Parts, Reason, Via};
 use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
 
 use sshd::Sshd;
+use sshd::bed::write_program;
 
 fn seconds(count: u64) -> Deadline {
     Deadline::after(Duration::from_secs(count))
@@ -123,23 +122,22 @@ fn a_login_with_much_output_gives_a_shell_and_a_login_without_one_fails() {
 #[test]
 fn without_grep_files_are_unreadable_and_not_empty() {
     // `grep` is killed in the middle of a line.
-    let killed = "#!/bin/sh\nprintf /proc/sys/kernel/ostype:Li\nkill -9 $$\n";
+    let killed = "printf /proc/sys/kernel/ostype:Li\nkill -9 $$";
     for shell in ["/usr/bin/dash", "/usr/bin/bash", "/usr/bin/busybox sh"] {
         for (grep, expected) in [(None, "exit status 127"), (Some(killed), "exit status 137")] {
             let folder = tempfile::tempdir().unwrap();
             let program = |name: &str, text: &str| {
                 let path = folder.path().join(name);
-                fs::write(&path, text).unwrap();
-                fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+                write_program(&path, text);
                 path
             };
-            program("ls", "#!/bin/sh\nexec /usr/bin/ls \"$@\"\n");
+            program("ls", "exec /usr/bin/ls \"$@\"");
             if let Some(text) = grep {
                 program("grep", text);
             }
             let login = format!(
-                "#!/bin/sh\nPATH={}; export PATH\n\
-                 eval \"exec {shell} -c ${{SSH_ORIGINAL_COMMAND#exec /bin/sh -c }}\"\n",
+                "PATH={}; export PATH\n\
+                 eval \"exec {shell} -c ${{SSH_ORIGINAL_COMMAND#exec /bin/sh -c }}\"",
                 folder.path().display()
             );
             let config = format!("ForceCommand {}\n", program("login", &login).display());

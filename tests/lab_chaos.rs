@@ -25,9 +25,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Child;
 use std::time::Duration;
 
-use cluster::{Answer, Cluster, roce};
+use cluster::{Answer, Cluster, roce, wait};
 use rdmactl::capture::TopRecording;
-use rdmactl::fleet::Watchdog;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
@@ -743,10 +742,6 @@ impl Scenario {
 /// Time for which the operator is stopped: longer than the lease of a worker.
 const STOP: Duration = Duration::from_secs(4);
 
-fn wait(time: Duration) {
-    assert!(!Watchdog::start().expect("a thread").wait_cancelled(time));
-}
-
 /// Returns the first lines of the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -820,8 +815,8 @@ fn findings_under_random_faults_match_the_faults() {
 
 #[test]
 fn there_are_forty_faults_and_their_codes_exist() {
+    use rdmactl::model::check;
     use rdmactl::model::ping::{Code, WarningCode};
-    use rdmactl::model::{CHECKS, Severity};
 
     assert!(FAULTS.len() >= 40, "{}", FAULTS.len());
     for name in [STOPPED, UNWRITABLE, FULL] {
@@ -832,10 +827,7 @@ fn there_are_forty_faults_and_their_codes_exist() {
             assert!(Code::ALL.iter().any(|code| code.word() == *word), "{}: {word}", fault.name);
         }
         for id in fault.checks {
-            let check = CHECKS.iter().find(|check| check.id == *id);
-            let is_problem =
-                |severity: Severity| matches!(severity, Severity::Warn | Severity::Fail);
-            assert!(check.is_some_and(|one| is_problem(one.severity)), "{}: {id}", fault.name);
+            assert!(check(id).is_some_and(|one| one.severity.is_problem()), "{}: {id}", fault.name);
         }
         for word in fault.warnings {
             assert!(

@@ -4,10 +4,10 @@
 
 #[path = "lab/cluster.rs"]
 mod cluster;
-#[allow(dead_code, reason = "a module of several test binaries, each of which uses a part")]
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "top/terminal.rs"]
 mod terminal;
-#[allow(dead_code, reason = "a module of several test binaries, each of which uses a part")]
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/top.rs"]
 mod top;
 #[path = "lab/worker.rs"]
@@ -16,8 +16,7 @@ mod worker;
 use std::io::BufReader;
 use std::time::Duration;
 
-use cluster::{Cluster, Matrix, roce};
-use rdmactl::fleet::Watchdog;
+use cluster::{Cluster, Matrix, roce, wait};
 use rdmactl::model::probe::{Act, Cause, Opened, StepError, StepResult};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -185,7 +184,7 @@ fn ping_with_pause(lab: &Cluster, pause: Duration) -> Value {
     let pid = Pid::from_child(&run);
     lab.wait_on("n1", "rdma resource show qp | grep -q rdmactl")();
     kill_process(pid, Signal::STOP).expect("the program runs");
-    assert!(!Watchdog::start().expect("a thread").wait_cancelled(pause));
+    wait(pause);
     kill_process(pid, Signal::CONT).expect("the program is there");
     let output = run.wait_with_output().expect("the program ends");
     for node in ["n1", "n2", "n3"] {
@@ -311,8 +310,7 @@ fn a_node_that_stands_still_in_the_middle_of_a_run_has_a_second_attempt() {
         let run = scope.spawn(|| lab.ping(flags, ALL));
         is_measured();
         lab.lab(&["fault", "freeze", "n1"]);
-        let clock = Watchdog::start().expect("a thread");
-        assert!(!clock.wait_cancelled(Duration::from_secs(4)));
+        wait(Duration::from_secs(4));
         lab.lab(&["fault", "--undo", "freeze", "n1"]);
         run.join().expect("the run ends")
     });

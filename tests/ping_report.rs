@@ -8,8 +8,9 @@ use committed::{compare, package};
 use rdmactl::analyse::root_cause::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
-    Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PairTransport, PingHost,
-    PingReport, Quantiles, Route, RoutePort, Side, Summary, Verdict, Warning, WarningCode,
+    Cell, Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PairTransport,
+    PingHost, PingReport, Quantiles, Route, RoutePort, Side, Summary, Verdict, Warning,
+    WarningCode,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
@@ -69,17 +70,7 @@ fn carried_by(transport: PairTransport) -> Measured {
 
 fn pair(source: usize, target: usize) -> Pair {
     let is = |host| source == host || target == host;
-    let unrouted = |verdict| Pair {
-        rail: 0,
-        source,
-        target,
-        verdict,
-        route: None,
-        rdma: None,
-        tcp: None,
-        measured: Measured::default(),
-        first: None,
-    };
+    let unrouted = |verdict| Pair::of_verdict(Cell { rail: 0, source, target }, verdict);
     let ns = 1_629 + 100 * source as u64 + 10 * target as u64;
     let driver = if is(HOSTILE) { "siw" } else { "mlx5_core" };
     let routed = Pair {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rdmactl::config::{Config, SETTINGS};
+use rdmactl::config::{Config, ConfigError, SETTINGS};
 use rdmactl::render::escape;
 
 use super::shown::is_harmless;
@@ -12,10 +12,6 @@ pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut config = Config::default();
     let count = text.split('\n').count();
-    let line_of = |place: &str| {
-        let line = place.strip_prefix("file:").and_then(|rest| rest.split(':').next());
-        line.and_then(|line| line.parse::<usize>().ok())
-    };
     match config.add_file(Path::new("file"), text) {
         Ok(()) => {
             let entries = config.entries();
@@ -26,12 +22,21 @@ pub fn run(data: &[u8]) {
             }
         }
         Err(error) => {
-            let line = line_of(&error.what).expect("a line");
-            assert!((1..=count).contains(&line), "{error:?}");
-            assert!(!error.fix.is_empty() && is_harmless(&escape(&error.what)));
-            assert!(error.what.len() <= 8 * text.len() + 1_000, "{}", error.what.len());
+            check_error(&error, text);
             // A file with a mistake sets nothing.
             assert_eq!(config, Config::default());
         }
     }
+}
+
+/// Checks an error in a text: it names a line of the text, has a fix, and quotes little.
+pub(crate) fn check_error(error: &ConfigError, text: &str) {
+    let line = line_of(&error.what).expect("a line");
+    assert!((1..=text.split('\n').count()).contains(&line), "{error:?}");
+    assert!(!error.fix.is_empty() && is_harmless(&escape(&error.what)), "{error:?}");
+    assert!(error.what.len() <= 8 * text.len() + 1_000, "{}", error.what.len());
+}
+
+fn line_of(place: &str) -> Option<usize> {
+    place.strip_prefix("file:")?.split(':').next()?.parse().ok()
 }

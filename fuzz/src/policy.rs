@@ -4,9 +4,8 @@ use std::path::Path;
 
 use rdmactl::config::{parse_policy, write_policy};
 use rdmactl::model::{CHECKS, selects_check};
-use rdmactl::render::escape;
 
-use super::shown::is_harmless;
+use super::config::check_error;
 
 /// Reads the text: a policy names checks that exist, and its expected values are read back after
 /// they were written. An error names a place in the file.
@@ -25,12 +24,6 @@ pub fn run(data: &[u8]) {
             let again = parse_policy(Path::new("file"), &written).expect("a policy");
             assert_eq!(again.expected, policy.expected);
         }
-        Err(error) => {
-            let mut place = error.what.split(':').skip(1);
-            let line = place.next().and_then(|line| line.parse::<usize>().ok()).expect("a line");
-            assert!((1..=text.split('\n').count()).contains(&line), "{error:?}");
-            assert!(!error.fix.is_empty() && is_harmless(&escape(&error.what)), "{error:?}");
-            assert!(error.what.len() <= 8 * text.len() + 1_000, "{}", error.what.len());
-        }
+        Err(error) => check_error(&error, text),
     }
 }

@@ -1,7 +1,6 @@
 """A binary against an earlier one of rdmactl: what a change of the code costs or gains."""
 
 import contextlib
-import os
 import pathlib
 import random
 import statistics
@@ -61,11 +60,9 @@ def simulated(binaries, runs, bench):
         fabric.flush()
         for run, name in turns(binaries, runs):
             bench.say(f"before, simulated, run {run + 1} of {runs}")
-            process = subprocess.Popen([binaries[name], "ping", "--simulate", fabric.name],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _, _, used = os.wait4(process.pid, 0)
-            seconds[name].append(used.ru_utime + used.ru_stime)
-            megabytes[name].append(used.ru_maxrss / 1000)
+            used = bench.simulate(binaries[name], fabric.name)
+            seconds[name].append(used[0])
+            megabytes[name].append(used[1])
     what = "1,024 hosts, 8 rails simulated and judged"
     return rows(bench, f"{what}, CPU", "s", seconds) + rows(bench, f"{what}, peak memory", "MB", megabytes)
 

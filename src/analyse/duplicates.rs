@@ -186,8 +186,7 @@ fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place
         port.protocol.filter(|protocol| protocol.has_subnet())?;
         let lid = port.lid.filter(|lid| *lid != 0)?;
         let gid = port.gids.iter().flatten().find(|gid| gid.index == 0)?;
-        let prefix = u64::try_from(gid.value.0.to_bits() >> 64).ok()?;
-        let key = (prefix, port.sm_lid?, device.name.clone(), port.number, lid);
+        let key = (gid.value.subnet_prefix(), port.sm_lid?, device.name.clone(), port.number, lid);
         Some((key, (host, format!("{}/{}", device.name, port.number))))
     })
 }

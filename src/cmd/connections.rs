@@ -36,6 +36,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
             state.note_verdicts(rows.iter().filter_map(|row| row.connection.as_deref()));
             render_connections(rows, hosts_named)
         },
+        note_document: &|_| (),
         json: &|taken_ns, reports| {
             let selected = state.selected_connections(reports);
             state.note_verdicts(selected.iter().flatten());

@@ -205,8 +205,11 @@ impl FabricCommand<'_> {
             parts: self.parts(),
             is_per_host: false,
             nothing: "no row: the subnet has nothing of this kind",
-            json: &document,
-            json_lines: &documents,
+            json: &|taken_ns, hosts| to_json(&FabricDocument::new(taken_ns, hosts, &findings)),
+            json_lines: &|taken_ns, hosts| {
+                let hosts = hosts.iter().map(std::slice::from_ref);
+                to_json_lines(hosts.map(|host| FabricDocument::new(taken_ns, host, &findings)))
+            },
             ..Recipe::of(rows)
         }
     }
@@ -233,28 +236,17 @@ impl FabricCommand<'_> {
         let needs_all = thresholds.name_traffic() || self.global.from.is_some();
         let mut parts = self.parts();
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
-        let is_document = matches!(self.global.output(), Format::Json | Format::Ndjson);
         let found = FoundErrors::default();
-        let outcome = listing::run(
-            self.global,
-            self.term,
-            &Recipe::<FabricErrors> {
-                parts,
-                nothing: "no error counter is above its threshold",
-                footer: &|rows, _| {
-                    found.note_rows(rows);
-                    String::new()
-                },
-                ..self.recipe(&|reports, _| fabric_error_rows(reports, &thresholds))
+        let outcome = self.list_with(&Recipe::<FabricErrors> {
+            parts,
+            nothing: "no error counter is above its threshold",
+            footer: &|rows, _| {
+                found.note_rows(rows);
+                String::new()
             },
-            |report| {
-                self.prepare(report);
-                // JSON has no rows and no footer, so the reports are checked here.
-                if is_document {
-                    found.note_report(report, &thresholds);
-                }
-            },
-        )?;
+            note_document: &|hosts| found.note_reports(hosts, &thresholds),
+            ..self.recipe(&|reports, _| fabric_error_rows(reports, &thresholds))
+        })?;
         let outcome = found.outcome(outcome);
         if !self.args.clear {
             return Ok(outcome);
@@ -269,13 +261,9 @@ impl FabricCommand<'_> {
         let search = RefCell::new(RouteSearch::new(from, to));
         let outcome = self.list_with(&Recipe::<FabricRoutes> {
             nothing: "no route",
-            json: &|taken_ns, hosts| {
-                self.sample_routes(&search, hosts, self.names_hosts(hosts));
-                document(taken_ns, hosts)
-            },
-            json_lines: &|taken_ns, hosts| {
-                self.sample_routes(&search, hosts, self.names_hosts(hosts));
-                documents(taken_ns, hosts)
+            note_document: &|hosts| {
+                let hosts_named = self.global.queries_hosts() || hosts.len() > 1;
+                self.sample_routes(&search, hosts, hosts_named);
             },
             ..self.recipe(&|reports, hosts_named| self.sample_routes(&search, reports, hosts_named))
         })?;
@@ -298,11 +286,6 @@ impl FabricCommand<'_> {
         rows
     }
 
-    /// True if an error about a document must name the host.
-    fn names_hosts(&self, hosts: &[HostReport]) -> bool {
-        self.global.queries_hosts() || hosts.len() > 1
-    }
-
     /// Draws each subnet as a tree or as a graph.
     fn draw(&self) -> anyhow::Result<Outcome> {
         let mut reports = listing::read_with_progress(self.global, self.term, &self.parts())?;
@@ -317,17 +300,6 @@ impl FabricCommand<'_> {
         reports.saved?;
         Ok(Outcome::of_listing(&reports.hosts))
     }
-}
-
-/// Makes one document of all subnets.
-fn document(taken_ns: Option<u64>, hosts: &[HostReport]) -> serde_json::Result<String> {
-    to_json(&FabricDocument::new(taken_ns, hosts, &findings))
-}
-
-/// Makes one document per host, each on its own line.
-fn documents(taken_ns: Option<u64>, hosts: &[HostReport]) -> serde_json::Result<String> {
-    let hosts = hosts.iter().map(std::slice::from_ref);
-    to_json_lines(hosts.map(|host| FabricDocument::new(taken_ns, host, &findings)))
 }
 
 /// Maximum size of a file of names or thresholds; enough for 100,000 names of 64 characters.

@@ -31,9 +31,9 @@ impl FoundErrors {
         self.listed.replace(ListedCounters::of(rows));
     }
 
-    /// Adds a report that is printed without rows.
-    pub(super) fn note_report(&self, report: &HostReport, thresholds: &Thresholds) {
-        let mut fabrics = report.fabrics.iter().flatten();
+    /// Adds the reports of a sample that is printed without rows.
+    pub(super) fn note_reports(&self, reports: &[HostReport], thresholds: &Thresholds) {
+        let mut fabrics = reports.iter().flat_map(|report| report.fabrics.iter().flatten());
         if fabrics.any(|fabric| above(fabric, thresholds).next().is_some()) {
             self.is_any.set(true);
         }
@@ -85,7 +85,7 @@ impl<'ends> RouteSearch<'ends> {
                     let is_complete =
                         !routes.is_empty() && routes.iter().all(|route| route.failure.is_none());
                     let this = if is_complete { Outcome::Complete } else { Outcome::Problem };
-                    found = Some(found.map_or(this, |before| before.and(this)));
+                    found = Some(this.after(found));
                     rows.extend(hop_rows(place, &routes));
                 }
                 Err(error) => {
@@ -98,7 +98,7 @@ impl<'ends> RouteSearch<'ends> {
         }
         let missing = missing_ends(places_by_error).filter(|_| found.is_none());
         if let Some(this) = found.or_else(|| missing.as_ref().map(|_| Outcome::Nothing)) {
-            self.outcome = Some(self.outcome.map_or(this, |before| before.and(this)));
+            self.outcome = Some(this.after(self.outcome));
         }
         let is_new = self.missing != missing;
         self.missing.clone_from(&missing);
@@ -264,7 +264,7 @@ mod tests {
             for report in [first, last] {
                 let reports = std::slice::from_ref(report);
                 rows.note_rows(&fabric_error_rows(reports, &thresholds));
-                document.note_report(report, &thresholds);
+                document.note_reports(reports, &thresholds);
             }
             assert_eq!(rows.outcome(Outcome::Complete), expected);
             assert_eq!(document.outcome(Outcome::Complete), expected);

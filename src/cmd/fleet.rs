@@ -38,8 +38,7 @@ pub(super) fn agent_starter(
     upload: UploadPolicy,
     hosts: &[Host],
 ) -> anyhow::Result<(AgentStarter, Watchdog)> {
-    let watchdog = Watchdog::start().context("cannot start a thread")?;
-    interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+    let watchdog = interrupt::start_watchdog()?;
     let term = terminal(global);
     let connector = Connector::new(watchdog.clone(), limits(global));
     let starter = new_starter(connector, global, upload, hosts, move |note| say(term, &note))?;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -28,11 +29,13 @@ static PHASE: Phase = Phase(AtomicU32::new(0));
 /// Time that analysis and output get after a signal.
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
-/// Installs a handler: the first signal cancels the run and prints its results; the next one
-/// kills.
-pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
-    let watchdog = watchdog.clone();
-    end_on_signals(move || watchdog.cancel())
+/// Starts the watchdog of a run. The first signal cancels the run, which then prints its results;
+/// the next one kills.
+pub(super) fn start_watchdog() -> anyhow::Result<Watchdog> {
+    let watchdog = Watchdog::start().context("cannot start a thread")?;
+    let on_signal = watchdog.clone();
+    end_on_signals(move || on_signal.cancel()).context("cannot watch for signals")?;
+    Ok(watchdog)
 }
 
 /// Installs a handler: the first signal calls `end`; the next one kills.

@@ -38,6 +38,8 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) rows: &'recipe Rows<'recipe, L>,
     /// Returns the text below a table; the flag is true if hosts are named.
     pub(super) footer: &'recipe Footer<'recipe, L>,
+    /// Takes note of the reports of a sample that is printed as documents, without rows.
+    pub(super) note_document: &'recipe dyn Fn(&[HostReport]),
     /// Makes one document from all reports and their time.
     pub(super) json: &'recipe Json<'recipe>,
     /// Makes one document per host, each on its own line.
@@ -65,6 +67,7 @@ impl<'recipe, L: Listing> Recipe<'recipe, L> {
             nothing: "no port",
             rows,
             footer: &|_, _| String::new(),
+            note_document: &|_| (),
             json: &|taken_ns, hosts| to_json(&ReportDocument::new(taken_ns, hosts)),
             json_lines: &|taken_ns, hosts| {
                 let document = |host| ReportDocument::new(taken_ns, std::slice::from_ref(host));
@@ -179,7 +182,7 @@ fn once<L: Listing>(
         term.write_stdout(format!("{gap}{text}"))?;
         say_all(term, notes(&reports.hosts, reports.hosts_named, global.verbose > 0));
         let this = Outcome::of_listing(&reports.hosts);
-        outcome = Some(outcome.map_or(this, |before| before.and(this)));
+        outcome = Some(this.after(outcome));
         reports.saved
     };
     let is_in_batches = recipe.is_per_host && view.can_be_in_batches();
@@ -212,9 +215,13 @@ fn text<L: Listing>(
     reports: &Reports,
 ) -> anyhow::Result<String> {
     let Reports { hosts, hosts_named, taken_ns, .. } = reports;
-    Ok(match global.output() {
-        Format::Json => (recipe.json)(*taken_ns, hosts)?,
-        Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
+    let format = global.output();
+    Ok(match format {
+        Format::Json | Format::Ndjson => {
+            (recipe.note_document)(hosts);
+            let document = if format == Format::Json { recipe.json } else { recipe.json_lines };
+            document(*taken_ns, hosts)?
+        }
         // Html, Svg, Tree and Dot are refused earlier for listings.
         _ => {
             let rows = (recipe.rows)(hosts, *hosts_named);

@@ -52,6 +52,11 @@ impl Outcome {
             _ => Self::Incomplete,
         }
     }
+
+    /// Combines the outcome of a sample or batch with that of the earlier ones, if any.
+    pub fn after(self, earlier: Option<Self>) -> Self {
+        earlier.map_or(self, |earlier| earlier.and(self))
+    }
 }
 
 impl From<Outcome> for ExitCode {

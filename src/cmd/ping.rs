@@ -147,8 +147,7 @@ impl<'a> RunSource<'a> {
         let watchdog = if let Some(watchdog) = self.watchdog() {
             watchdog.clone()
         } else {
-            let watchdog = Watchdog::start().context("cannot start a thread")?;
-            interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+            let watchdog = interrupt::start_watchdog()?;
             // No host takes part.
             interrupt::local_work();
             watchdog

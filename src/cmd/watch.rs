@@ -44,8 +44,7 @@ impl<'global> Watch<'global> {
                 LiveAgents::new(set, starter, watchdog.clone(), parts.clone(), fanout, "--watch");
             (watchdog, Some(hosts))
         } else {
-            let watchdog = Watchdog::start().context("cannot start a thread")?;
-            interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+            let watchdog = interrupt::start_watchdog()?;
             interrupt::local_work();
             (watchdog, None)
         };

@@ -7,12 +7,12 @@ use crate::model::{HostReport, Part, Via};
 use crate::source::{Answer, Question, RdmaCommand, RdmaQuery, ReadError, Source};
 
 /// Machine whose only files are the files that a test names.
-struct Machine(Vec<(Question, Vec<u8>)>);
+struct Machine(Vec<(Question, Answer)>);
 
 impl Source for Machine {
     fn ask(&self, question: &Question) -> Answer {
         let known = self.0.iter().find(|(known, _)| known == question);
-        known.map(|(_, answer)| answer.clone()).ok_or_else(|| ReadError::from("ENOENT".to_owned()))
+        known.map_or_else(|| Err(ReadError::from("ENOENT".to_owned())), |(_, reply)| reply.clone())
     }
 
     fn taken_ns(&self) -> Option<u64> {
@@ -25,6 +25,12 @@ impl Source for Machine {
 }
 
 pub(super) fn report(part: Part, answers: Vec<(Question, Vec<u8>)>) -> HostReport {
+    report_of(part, answers.into_iter().map(|(question, text)| (question, Ok(text))).collect())
+}
+
+/// Returns the report of a machine whose files may be unreadable. Of several replies to one
+/// question, the first one counts.
+pub(super) fn report_of(part: Part, answers: Vec<(Question, Answer)>) -> HostReport {
     host_report(&Machine(answers), &[part].into_iter().collect(), "n1", Via::Agent)
 }
 

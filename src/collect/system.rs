@@ -20,12 +20,10 @@ const NODES: &str = "/sys/devices/system/node";
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
-/// Modules that checks look for, in addition to those that make RDMA devices.
+/// Modules of checks, in addition to the modules that make RDMA devices.
 const CHECKED_MODULES: [&str; 6] =
     ["ib_umad", "ib_uverbs", "nv_peer_mem", "nvidia", "nvidia_peermem", "rdma_ucm"];
 
-/// Units that a check requires or rejects, whatever their limits.
-const CHECKED_UNITS: [&str; 4] = ["ibacm.service", ACM_SOCKET, "iwpmd.service", "opensm.service"];
 const ACM_SOCKET: &str = "ibacm.socket";
 
 /// Kernel settings that do not belong to an interface.
@@ -117,11 +115,10 @@ fn netdevs(report: &HostReport) -> Vec<&str> {
 fn parse_limits(text: &str) -> Option<Limits> {
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        let mut values = line.split_whitespace().map(|word| match word {
+        match line.split_whitespace().next()? {
             "unlimited" => Some(None),
             number => number.parse().ok().map(Some),
-        });
-        values.next()?
+        }
     };
     Some(Limits {
         locked_memory_bytes: of("Max locked memory")?,
@@ -144,16 +141,13 @@ fn read_services(reader: &mut Reader<'_>) -> Option<Vec<Service>> {
     let sockets = reader.names(&format!("{KEY}/{ACM_SOCKET}"), SOCKET_UNITS).unwrap_or_default();
     names.extend(sockets.into_iter().filter(|name| name == ACM_SOCKET));
     let mut services = Vec::new();
-    for unit in names {
-        let mut service = Service { unit, limits: None };
-        let unit = service.unit.as_str();
-        if service.starts_programs() || service.is_beegfs_server() {
-            service.limits =
-                read_limits(reader, &format!("{KEY}/{unit}"), &format!("{folder}/{unit}"));
-        } else if !CHECKED_UNITS.contains(&unit) {
-            continue;
-        }
-        services.push(service);
+    for unit in names.into_iter().filter(|unit| Service::is_judged(unit)) {
+        let limits = if Service::has_judged_limits(&unit) {
+            read_limits(reader, &format!("{KEY}/{unit}"), &format!("{folder}/{unit}"))
+        } else {
+            None
+        };
+        services.push(Service { unit, limits });
     }
     Some(services)
 }
@@ -208,10 +202,9 @@ fn count_nodes(names: &[String]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host_report;
     use super::*;
-    use crate::model::{Part, Via};
-    use crate::source::{Answer, Entry, Question, ReadError, Recorded};
+    use crate::model::Part;
+    use crate::source::{Answer, Question, ReadError};
 
     #[test]
     fn limits_are_the_soft_ones() {
@@ -357,18 +350,9 @@ mod tests {
     /// Returns the report of the machine with other replies to some questions, and the details of
     /// the problems with a key.
     fn changed(changes: &[(Question, Answer)], key: &str) -> (System, Vec<String>) {
-        let is_same = |(question, _): &(Question, Vec<u8>)| {
-            !changes.iter().any(|(changed, _)| changed == question)
-        };
-        let same = machine().into_iter().filter(is_same);
-        let reply =
-            |(question, text): (Question, Vec<u8>)| -> (Question, Answer) { (question, Ok(text)) };
-        let entry =
-            |(question, answer): (Question, Answer)| Entry { question, answer, at_ns: None };
-        let entries = same.map(reply).chain(changes.iter().cloned()).map(entry);
-        let source = Recorded::new(entries, None);
-        let parts = [Part::System].into_iter().collect();
-        let report = host_report(&source, &parts, "n1", Via::Agent);
+        let same = machine().into_iter().map(|(question, text)| (question, Ok(text)));
+        let answers = changes.iter().cloned().chain(same).collect();
+        let report = super::super::long_lists::report_of(Part::System, answers);
         let problems = report.problems.within(key).iter();
         let details = problems.map(|problem| problem.detail.clone()).collect();
         (report.system.unwrap(), details)
@@ -445,8 +429,7 @@ mod tests {
         let link = |path: &str| Question::Link(format!("{functions}/{path}"));
         let absent = |path: &str| (link(path), Err(ReadError::from("ENOENT".to_owned())));
         let idle = |changes: &[(Question, Answer)], key: &str| {
-            let changes = [changes, &[absent("0000:5d:00.0/physfn")]].concat();
-            let (system, problems) = changed(&changes, &format!("system/functions/{key}"));
+            let (system, problems) = changed(changes, &format!("system/functions/{key}"));
             let idle = system.idle_functions.unwrap();
             (idle.into_iter().map(|function| function.pci).collect::<Vec<_>>(), problems.len())
         };

@@ -12,26 +12,27 @@ pub(super) fn last_line(stderr: &[u8]) -> String {
     last.map_or_else(String::new, |line| format!("; last output: {}", quote(line)))
 }
 
-/// Returns a line in quotation marks, with the changes of [`harmless`]. Quotation marks and
-/// backslashes of the line are escaped, so that they do not end the quotation.
+/// Returns a line in quotation marks, cut at 200 characters, with a quoted `fix:`. Quotation marks
+/// and backslashes of the line are escaped, so that they do not end the quotation.
 pub(super) fn quote(line: &str) -> String {
-    format!("\"{}\"", escape(line, &['\'']))
+    format!("{:?}", cut(line))
 }
 
 /// Returns a line with escaped control characters, cut at 200 characters, with a quoted `fix:`.
 ///
 /// Quotation marks and backslashes stay, so that a command of a local program can be copied.
 pub(super) fn harmless(line: &str) -> String {
-    escape(line, &['"', '\'', '\\'])
+    let escape = |c: char| match c {
+        '"' | '\'' | '\\' => c.to_string(),
+        c => c.escape_debug().to_string(),
+    };
+    cut(line).chars().map(escape).collect()
 }
 
-fn escape(line: &str, kept: &[char]) -> String {
+fn cut(line: &str) -> String {
     let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
     let more = if end < line.len() { "…" } else { "" };
-    let escape = |c: char| {
-        if kept.contains(&c) { c.to_string() } else { c.escape_debug().to_string() }
-    };
-    words::of_host(&line[..end]).chars().map(escape).collect::<String>() + more
+    words::of_host(&line[..end]) + more
 }
 
 #[cfg(test)]

@@ -93,19 +93,25 @@ impl Watchdog {
         Ok(Self { handle: Arc::new(Handle(inner)) })
     }
 
-    /// Shuts a socket down at the deadline, unless the guard is dropped before.
+    /// Shuts a socket down at the deadline, unless the guard is dropped before. Without a deadline,
+    /// only the end of the run shuts the socket down.
     ///
     /// # Errors
     /// This machine has no descriptor left.
-    pub fn guard(&self, socket: &impl AsFd, deadline: Deadline) -> io::Result<Guard> {
+    pub fn guard(
+        &self,
+        socket: &impl AsFd,
+        deadline: impl Into<Option<Deadline>>,
+    ) -> io::Result<Guard> {
+        let deadline = deadline.into().map(Deadline::instant);
         // The number of the caller's descriptor may be closed and used again.
         let socket = socket.as_fd().try_clone_to_owned()?;
         let expired = Arc::new(AtomicBool::new(false));
         let mut state = self.handle.0.state.lock();
         let id = state.new_id();
-        let at = if state.cancelled { clock::now() } else { deadline.instant() };
-        state.watched.insert(id, Watched { socket, at: Some(at), expired: Arc::clone(&expired) });
-        state.deadlines.insert((at, id));
+        let at = if state.cancelled { Some(clock::now()) } else { deadline };
+        state.watched.insert(id, Watched { socket, at, expired: Arc::clone(&expired) });
+        state.deadlines.extend(at.map(|at| (at, id)));
         self.handle.0.wake_for(state, id);
         Ok(Guard { handle: Arc::clone(&self.handle), id, expired })
     }

@@ -54,6 +54,11 @@ impl GidValue {
         self.0.to_ipv4_mapped().map_or(IpAddr::V6(self.0), IpAddr::V4)
     }
 
+    /// Returns the upper half of the GID (IBA 4.1.1), which is equal for all ports of a subnet.
+    pub fn subnet_prefix(self) -> u64 {
+        u64::try_from(self.0.to_bits() >> 64).unwrap_or(0)
+    }
+
     /// Returns true if the GID is valid on one link only (`fe80::/10`).
     pub fn is_link_local(self) -> bool {
         self.0.is_unicast_link_local()

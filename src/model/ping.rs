@@ -367,6 +367,11 @@ pub struct RoutePort {
 }
 
 impl RoutePort {
+    /// Returns true if the driver of the port is soft-RoCE.
+    pub fn is_soft_roce(&self) -> bool {
+        self.driver.as_deref() == Some(SOFT_ROCE)
+    }
+
     /// Returns true if the kernel implements RDMA on the port (soft-RoCE, soft-iWARP). Latencies
     /// over a software port are no measure of hardware.
     pub fn is_software(&self) -> bool {

@@ -57,6 +57,9 @@ const STARTERS: [&str; 8] = [
 const BEEGFS_SERVERS: [&str; 3] =
     ["beegfs-meta.service", "beegfs-mgmtd.service", "beegfs-storage.service"];
 
+/// Units that a check requires or rejects, whatever their limits.
+const OTHER_UNITS: [&str; 4] = ["ibacm.service", "ibacm.socket", "iwpmd.service", "opensm.service"];
+
 /// Resource limits of a process. `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
@@ -84,6 +87,16 @@ impl Service {
     /// Returns true for a server of `BeeGFS`.
     pub fn is_beegfs_server(&self) -> bool {
         BEEGFS_SERVERS.contains(&self.unit.as_str())
+    }
+
+    /// Returns true if a check judges the limits of a unit.
+    pub fn has_judged_limits(unit: &str) -> bool {
+        STARTERS.contains(&unit) || BEEGFS_SERVERS.contains(&unit)
+    }
+
+    /// Returns true if a check judges a unit.
+    pub fn is_judged(unit: &str) -> bool {
+        Self::has_judged_limits(unit) || OTHER_UNITS.contains(&unit)
     }
 }
 

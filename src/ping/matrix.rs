@@ -362,9 +362,8 @@ impl Rounds<'_> {
         };
         let RoutePort { device, port, gid, netdev, .. } = &route.target;
         let netdev = netdev.clone().unwrap_or_else(|| format!("{device}/{port}"));
-        let prefix = u64::try_from(gid.0.to_bits() >> 64).unwrap_or(0);
         let has_subnet = route.protocol.has_subnet();
-        let subnet = if has_subnet { prefix } else { 0 };
+        let subnet = if has_subnet { gid.subnet_prefix() } else { 0 };
         // fe80::/64 is the default prefix of subnet managers.
         let rail = (has_subnet && gid.is_link_local()).then_some(cell.rail);
         let host = cell.target;

@@ -18,7 +18,6 @@ use super::choose::{self, MadPlan, NoMads, Overrides};
 use super::error::step_error;
 use super::node::Node;
 use crate::clock::Deadline;
-use crate::model::SOFT_ROCE;
 use crate::model::ping::{
     Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, MadEvidence, MadPings, Measured,
     Packets, PairTransport, Received, Route, RoutePort, Side, TcpFailure, Test, Unreliable,
@@ -276,14 +275,13 @@ impl PairRun<'_> {
     /// True if the first message got no acknowledgment over ports that count packets
     /// (soft-RoCE). The counts show whether the packets of the connection pass.
     fn lacks_first_response(&self) -> bool {
-        let is_soft = |port: &RoutePort| port.driver.as_deref() == Some(SOFT_ROCE);
         let lacks_response = |failure: &StepError| {
             failure.stage == Stage::FirstMessage
                 && failure.done == 0
                 && matches!(failure.cause, Cause::Completion(_) | Cause::NoCompletion)
         };
-        is_soft(&self.route.source)
-            && is_soft(&self.route.target)
+        self.route.source.is_soft_roce()
+            && self.route.target.is_soft_roce()
             && self.results.source_failure.as_ref().is_some_and(lacks_response)
     }
 
@@ -344,7 +342,7 @@ impl PairRun<'_> {
                 traffic_class: self.test_options.overrides.traffic_class,
                 tcp_address: choose::tcp_address(port),
                 netdev: port.netdev.clone(),
-                soft_roce: port.driver.as_deref() == Some(SOFT_ROCE),
+                soft_roce: port.is_soft_roce(),
                 method: self.route.method,
                 purpose,
                 qkey: (is_for_messages && self.route.unreliable).then(|| self.test_options.qkey()),
@@ -427,7 +425,7 @@ impl PairRun<'_> {
     }
 
     /// Records a reply of an end that does not match its request.
-    fn record_unexpected_reply<T>(&mut self, stage: Stage, side: Side) -> Option<T> {
+    fn record_unexpected_reply(&mut self, stage: Stage, side: Side) -> Option<()> {
         *self.failure_of(side) = Some(unexpected_reply(stage, side));
         None
     }

@@ -22,7 +22,7 @@ use crate::model::ping::{Coverage, Schedule, Topology};
 pub const MAX_HOSTS: usize = 16_384;
 
 /// Smallest number of peers with which a host must be tested before it is judged.
-const MIN_PEERS: u64 = 3;
+pub(in crate::ping) const MIN_PEERS: u64 = 3;
 
 /// Two hosts of a round: one is the source first, then perhaps the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! and librdmacm use it, because both libraries report this cause as another error.
 
 use std::fs::File;
+use std::io;
 
 use super::errno::Errno;
 
@@ -14,19 +15,9 @@ const FILES_OF_SEARCH: usize = 4;
 /// Without descriptors, `ibv_get_device_list` returns ENOSYS or lists no device
 /// (libibverbs/init.c), and librdmacm returns ENODEV (librdmacm/cma.c).
 pub(super) fn shortage() -> Option<Errno> {
-    let mut opened = Vec::new();
-    while opened.len() < FILES_OF_SEARCH {
-        match File::open("/") {
-            Ok(file) => opened.push(file),
-            Err(error) => {
-                let errno = Errno::from_code(error.raw_os_error()?);
-                let is_limit =
-                    matches!(errno, Errno::TOO_MANY_FILES | Errno::TOO_MANY_FILES_IN_SYSTEM);
-                return is_limit.then_some(errno);
-            }
-        }
-    }
-    None
+    let opened: io::Result<Vec<File>> = (0..FILES_OF_SEARCH).map(|_| File::open("/")).collect();
+    let errno = Errno::from_code(opened.err()?.raw_os_error()?);
+    matches!(errno, Errno::TOO_MANY_FILES | Errno::TOO_MANY_FILES_IN_SYSTEM).then_some(errno)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 #![allow(
     unreachable_pub,
     dead_code,
-    reason = "a module of several test binaries, each of which uses a part"
+    reason = "several test binaries have this module, and none uses all of it"
 )]
 
 use std::env;
@@ -12,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rdmactl::fleet::Watchdog;
 use rdmactl::{clock, render};
 use serde_json::Value;
 
@@ -20,6 +21,11 @@ pub const TIMEOUT: &str = "60s";
 
 /// Longest time of a command, for timeout(1): a command that takes longer hangs.
 const LIMIT: &str = "600s";
+
+/// Waits; clippy.toml forbids `thread::sleep`.
+pub fn wait(time: Duration) {
+    assert!(!Watchdog::start().expect("a thread").wait_cancelled(time));
+}
 
 /// A lab of this process: it goes down when the process ends, however it ends.
 pub struct Cluster {

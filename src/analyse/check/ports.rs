@@ -52,11 +52,7 @@ fn judge_state(
 ) {
     let key = key::port(&place.device.name, place.port.number, "state");
     if place.port.state.is_none() {
-        match problem(place.report, &key) {
-            Some(problem) => OF_STATE.map(|id| results.unknown(host, id, &*problem.detail)),
-            None => OF_STATE.map(|id| results.skip(host, id, "the driver reports no port state")),
-        };
-        return;
+        return results.missing(host, &OF_STATE, &key, "the driver reports no port state");
     }
     let found = state(place).map(|found| found.source(file(place, "state")));
     let found = found.map(|found| {
@@ -191,16 +187,14 @@ fn judge_gids(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
 
 fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     const ID: &str = "port.mtu_low";
-    let PortRef { report, device, port } = place;
+    let PortRef { device, port, .. } = place;
     if !is_active_roce(host, ID, port, results) {
         return;
     }
     let active = port.active_mtu.or_else(|| path_mtu(port.netdev_mtu?));
     let Some((active, netdev_mtu)) = active.zip(port.netdev_mtu) else {
-        return match problem(report, &key::port(&device.name, port.number, "active_mtu")) {
-            Some(problem) => results.unknown(host, ID, &*problem.detail),
-            None => results.skip(host, ID, "the MTU of the port is unknown"),
-        };
+        let key = key::port(&device.name, port.number, "active_mtu");
+        return results.missing(host, &[ID], &key, "the MTU of the port is unknown");
     };
     let has_large_netdev_mtu = path_mtu(netdev_mtu) == Some(LARGEST_MTU);
     if active >= port.max_mtu.unwrap_or(LARGEST_MTU) || has_large_netdev_mtu {
@@ -224,10 +218,10 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     let key = key::port(&device.name, port.number, "counters");
     let lost = counters.iter().find(|counter| counter.name == "link_downed");
     match lost.and_then(|counter| counter.value) {
-        None => match problem(report, &key) {
-            Some(problem) => results.unknown(host, "port.link_lost", &*problem.detail),
-            None => results.skip(host, "port.link_lost", "the driver does not count link losses"),
-        },
+        None => {
+            let why = "the driver does not count link losses";
+            results.missing(host, &["port.link_lost"], &key, why);
+        }
         Some(0) => results.pass(host, "port.link_lost"),
         Some(count) => {
             let times = if count == 1 { "once".into() } else { format!("{count} times") };
@@ -247,10 +241,7 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     };
     let full: Vec<&str> = counters.iter().filter(is_full).map(|one| one.name.as_str()).collect();
     if counters.is_empty() {
-        match problem(report, &key) {
-            Some(problem) => results.unknown(host, "counter.saturated", &*problem.detail),
-            None => results.skip(host, "counter.saturated", "the port has no counters"),
-        }
+        results.missing(host, &["counter.saturated"], &key, "the port has no counters");
     } else if full.is_empty() {
         results.pass(host, "counter.saturated");
     } else {

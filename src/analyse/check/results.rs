@@ -73,6 +73,24 @@ impl<'run> Results<'run> {
         self.add(host, id, CheckResult::Unknown(why.into()));
     }
 
+    /// Adds "unknown" if a value of a host is missing because of a problem, "skip" if the host does
+    /// not have the value.
+    pub(super) fn missing(
+        &mut self,
+        host: usize,
+        ids: &[&'static str],
+        key: &str,
+        why: &'static str,
+    ) {
+        let problem = self.reports.get(host).and_then(|report| problem(report, key));
+        for id in ids {
+            match problem {
+                Some(problem) => self.unknown(host, id, &*problem.detail),
+                None => self.skip(host, id, why),
+            }
+        }
+    }
+
     /// Adds a finding of a check on a host; the code of the finding is the id of the check.
     pub(super) fn found(&mut self, host: usize, mut finding: Finding) {
         self.set_severity(&mut finding);

@@ -112,27 +112,15 @@ impl OneHost<'_> {
         }
     }
 
-    /// Adds "unknown" if a value is missing because of a problem, "skip" if the host does not have
-    /// the value.
-    fn missing(
-        &self,
-        ids: &[&'static str],
-        key: &str,
-        why: &'static str,
-        results: &mut Results<'_>,
-    ) {
-        for id in ids {
-            match problem(self.report, key) {
-                Some(problem) => results.unknown(self.host, id, &*problem.detail),
-                None => results.skip(self.host, id, why),
-            }
-        }
-    }
-
     fn judge_modules(&self, results: &mut Results<'_>) {
         const ID: &str = "module.missing";
         if self.system.modules.is_none() {
-            return self.missing(&[ID], "system/modules", "the kernel lists no modules", results);
+            return results.missing(
+                self.host,
+                &[ID],
+                "system/modules",
+                "the kernel lists no modules",
+            );
         }
         let has_subnet = self.has_protocol(Protocol::Ib) || self.has_protocol(Protocol::Opa);
         let needed = [
@@ -161,7 +149,12 @@ impl OneHost<'_> {
     fn judge_idle_functions(&self, rdma_drivers: &BTreeSet<&str>, results: &mut Results<'_>) {
         const ID: &str = "device.idle_function";
         let Some(functions) = &self.system.idle_functions else {
-            return self.missing(&[ID], "system/functions", "the host has no PCI bus", results);
+            return results.missing(
+                self.host,
+                &[ID],
+                "system/functions",
+                "the host has no PCI bus",
+            );
         };
         // The list lacks the functions that could not be read.
         match problem(self.report, "system/functions") {
@@ -214,7 +207,9 @@ impl OneHost<'_> {
                 let why = "the user of rdmactl may lock memory without a limit";
                 results.skip(self.host, ID, why);
             }
-            (_, None) => self.missing(&[ID], "system/limits", "the host has no limits", results),
+            (_, None) => {
+                results.missing(self.host, &[ID], "system/limits", "the host has no limits");
+            }
             (may_lock, Some(limits)) => {
                 let low = low_locked_memory(limits, &results.policy().thresholds);
                 // A user with the capability has no limit.
@@ -260,7 +255,7 @@ impl OneHost<'_> {
             }
         }
         let Some(services) = &self.system.services else {
-            return self.missing(&ids, "system/services", "the host has no systemd", results);
+            return results.missing(self.host, &ids, "system/services", "the host has no systemd");
         };
         let runs = |unit: &str| services.iter().any(|service| service.unit == unit);
         self.judge_starters(services, results);
@@ -311,67 +306,61 @@ impl OneHost<'_> {
     /// Judges the services whose limits are those of jobs and containers.
     fn judge_starters(&self, services: &[Service], results: &mut Results<'_>) {
         const ID: &str = "limit.service_locked_memory";
-        let starters: Vec<&Service> =
-            services.iter().filter(|service| service.starts_programs()).collect();
-        if starters.is_empty() {
-            results.skip(self.host, ID, "no service that starts jobs or containers runs");
-        }
-        for service in starters {
-            let thresholds = &results.policy().thresholds;
-            let describe = |limits: &Limits| {
-                let (severity, limit) = low_locked_memory(limits, thresholds)?;
-                severity.is_problem().then_some(())?;
-                let unit = plain_or(&service.unit, "UNIT");
-                let what = format!("{unit} may lock {limit} of memory, and its jobs inherit that");
-                let fix = self.limit_fix(unit, "memlock", "LimitMEMLOCK=infinity");
-                Some((Severity::Warn, what, fix))
-            };
-            self.judge_limits(ID, service, describe, results);
-        }
+        let thresholds = results.policy().thresholds;
+        let describe = |unit: &str, limits: &Limits| {
+            let (severity, limit) = low_locked_memory(limits, &thresholds)?;
+            severity.is_problem().then_some(())?;
+            let what = format!("{unit} may lock {limit} of memory, and its jobs inherit that");
+            let fix = self.limit_fix(unit, "memlock", "LimitMEMLOCK=infinity");
+            Some((Severity::Warn, what, fix))
+        };
+        let starters = services.iter().filter(|service| service.starts_programs());
+        let none = "no service that starts jobs or containers runs";
+        self.judge_limits(ID, starters, none, describe, results);
     }
 
     fn judge_open_files(&self, services: &[Service], results: &mut Results<'_>) {
         const ID: &str = "limit.service_open_files";
-        let servers: Vec<&Service> =
-            services.iter().filter(|service| service.is_beegfs_server()).collect();
-        if servers.is_empty() {
-            results.skip(self.host, ID, "no server of BeeGFS runs");
-        }
-        for service in servers {
-            let describe = |limits: &Limits| {
-                let files = limits.open_files.filter(|files| *files < OPEN_FILES)?;
-                let unit = plain_or(&service.unit, "UNIT");
-                let what = format!(
-                    "{unit} may open {files} files; a server with many clients needs {OPEN_FILES}"
-                );
-                let fix = self.limit_fix(unit, "nofile", &format!("LimitNOFILE={OPEN_FILES}"));
-                Some((Severity::Info, what, fix + "  # clients wait until the server runs again"))
-            };
-            self.judge_limits(ID, service, describe, results);
-        }
+        let describe = |unit: &str, limits: &Limits| {
+            let files = limits.open_files.filter(|files| *files < OPEN_FILES)?;
+            let what = format!(
+                "{unit} may open {files} files; a server with many clients needs {OPEN_FILES}"
+            );
+            let fix = self.limit_fix(unit, "nofile", &format!("LimitNOFILE={OPEN_FILES}"));
+            Some((Severity::Info, what, fix + "  # clients wait until the server runs again"))
+        };
+        let servers = services.iter().filter(|service| service.is_beegfs_server());
+        self.judge_limits(ID, servers, "no server of BeeGFS runs", describe, results);
     }
 
-    /// Judges the limits of a service. `describe` returns severity, observation and fix of a
-    /// limit that is too low.
-    fn judge_limits(
+    /// Judges the limits of services; `none` is the reason to skip without services. `describe`
+    /// returns severity, observation and fix of a limit of a unit that is too low.
+    fn judge_limits<'service>(
         &self,
         id: &'static str,
-        service: &Service,
-        describe: impl FnOnce(&Limits) -> Option<(Severity, String, String)>,
+        services: impl Iterator<Item = &'service Service>,
+        none: &'static str,
+        describe: impl Fn(&str, &Limits) -> Option<(Severity, String, String)>,
         results: &mut Results<'_>,
     ) {
-        let unit = &service.unit;
-        let Some(limits) = &service.limits else {
-            let unread = problem(self.report, &format!("system/services/{unit}"));
-            let hidden = || format!("no process of {unit} is visible to rdmactl");
-            let why = unread.map_or_else(hidden, |problem| problem.detail.clone());
-            return results.unknown(self.host, id, why);
-        };
-        let found = describe(limits).map(|(severity, what, fix)| {
-            let subject = Subject::Part(format!("services/{unit}"));
-            Finding::new(severity, id, subject, what).fix(fix).source("/proc/PID/limits")
-        });
-        results.judged(self.host, id, found);
+        let mut services = services.peekable();
+        if services.peek().is_none() {
+            results.skip(self.host, id, none);
+        }
+        for Service { unit, limits } in services {
+            let Some(limits) = limits else {
+                let unread = problem(self.report, &format!("system/services/{unit}"));
+                let hidden = || format!("no process of {unit} is visible to rdmactl");
+                let why = unread.map_or_else(hidden, |problem| problem.detail.clone());
+                results.unknown(self.host, id, why);
+                continue;
+            };
+            let found = describe(plain_or(unit, "UNIT"), limits).map(|(severity, what, fix)| {
+                let subject = Subject::Part(format!("services/{unit}"));
+                Finding::new(severity, id, subject, what).fix(fix).source("/proc/PID/limits")
+            });
+            results.judged(self.host, id, found);
+        }
     }
 
     /// Returns the fix that sets a limit of a service, in the drop-in `file`.
@@ -387,7 +376,7 @@ impl OneHost<'_> {
     fn judge_networks(&self, results: &mut Results<'_>) {
         let ids = ["network.arp", "network.reverse_path", "network.overlaps"];
         let Some(networks) = &self.system.networks else {
-            return self.missing(&ids, "system/networks", "the host has no IPv4", results);
+            return results.missing(self.host, &ids, "system/networks", "the host has no IPv4");
         };
         let netdevs: BTreeSet<&str> =
             self.report.ports().filter_map(|(_, port)| port.netdev.as_deref()).collect();
@@ -506,7 +495,7 @@ impl OneHost<'_> {
         match self.system.numa_nodes {
             None => {
                 let why = "the kernel lists no NUMA nodes";
-                self.missing(&[BALANCING], "system/numa_nodes", why, results);
+                results.missing(self.host, &[BALANCING], "system/numa_nodes", why);
             }
             Some(0 | 1) => results.skip(self.host, BALANCING, "the host has one NUMA node"),
             Some(_) => self.judge_setting(BALANCING, "kernel/numa_balancing", balancing, results),
@@ -527,7 +516,7 @@ impl OneHost<'_> {
         }
         let Some(governor) = &self.system.cpu_governor else {
             let why = "the kernel does not set the frequency of the CPU";
-            return self.missing(&[GOVERNOR], "system/cpu_governor", why, results);
+            return results.missing(self.host, &[GOVERNOR], "system/cpu_governor", why);
         };
         let found = (governor != "performance").then(|| {
             let what =
@@ -575,7 +564,7 @@ impl OneHost<'_> {
         match self.has_module("nvidia") {
             None => {
                 let why = "the kernel lists no modules";
-                return self.missing(&[ID], "system/modules", why, results);
+                return results.missing(self.host, &[ID], "system/modules", why);
             }
             Some(false) => return results.skip(self.host, ID, "the host has no NVIDIA driver"),
             Some(true) => {}

@@ -3,6 +3,7 @@
 
 use super::Redactor;
 use super::iscsi::node_record;
+use super::names::chosen_root;
 
 /// Names of files that are kept. On some cards, a version has four parts and looks like an IPv4
 /// address.
@@ -83,11 +84,9 @@ impl Redactor {
         if !path.starts_with("/sys/") && path != SOCKET_UNITS && !is_of_providers {
             return None;
         }
-        let names = text.split('\n').map(|name| {
-            let chosen = self.chosen_path(&format!("{path}/{name}"));
-            let last = chosen.as_deref().and_then(|path| path.rsplit('/').next());
-            last.map_or_else(|| self.token(name), str::to_owned)
-        });
+        let is_chosen = chosen_root(&format!("{path}/")).is_some();
+        let redact = |name| if is_chosen { self.chosen_name(name) } else { self.token(name) };
+        let names = text.split('\n').map(redact);
         Some(names.collect::<Vec<_>>().join("\n").into_bytes())
     }
 

@@ -55,16 +55,21 @@ const CHOSEN: [&str; 5] =
 /// Directory in [`CHOSEN`]. rdmactl reads only files of rdma-core there.
 const PROVIDER_LISTS: &str = "/etc/libibverbs.d/";
 
-/// Names in [`CHOSEN`] that stay, besides numbers and the services that a check looks for.
+/// Names in [`CHOSEN`] that stay, besides numbers and the units that a check judges.
 const PUBLIC: &str = "\
     fstab os-release libibverbs.d nvme discovery.conf config.json infiniband-diags ibdiag.conf \
     error_thresholds rdma ib-node-name-map systemd system sockets.target.wants system.slice \
-    cgroup.procs ibacm.service ibacm.socket iwpmd.service opensm.service nfsd portlist clients \
-    info cifs DebugData beegfs config client_info lustre mgc mdc osc mdt obdfilter import exports";
+    cgroup.procs nfsd portlist clients info cifs DebugData beegfs config client_info lustre mgc \
+    mdc osc mdt obdfilter import exports";
 
 /// True if a list of words with blanks between them has this word.
 pub(super) fn is_listed(words: &str, word: &str) -> bool {
     words.split(' ').any(|listed| listed == word)
+}
+
+/// Returns the directory of [`CHOSEN`] that holds a path; `None` for a path elsewhere.
+pub(super) fn chosen_root(path: &str) -> Option<&'static str> {
+    CHOSEN.into_iter().find(|root| path.starts_with(root) && !path.starts_with(PROVIDER_LISTS))
 }
 
 pub(super) struct Names {
@@ -214,19 +219,17 @@ impl Redactor {
 
     /// Redacts the names that an administrator chose in a path; `None` outside of [`CHOSEN`].
     pub(super) fn chosen_path(&self, path: &str) -> Option<String> {
-        let root = CHOSEN.into_iter().find(|root| path.starts_with(root))?;
-        if path.starts_with(PROVIDER_LISTS) {
-            return None;
-        }
-        let parts = path[root.len()..].split('/').map(|part| {
-            let service = Service { unit: part.to_owned(), limits: None };
-            let is_public = is_listed(PUBLIC, part)
-                || part.bytes().all(|byte| byte.is_ascii_digit())
-                || service.starts_programs()
-                || service.is_beegfs_server();
-            if is_public { part.to_owned() } else { self.part(part) }
-        });
+        let root = chosen_root(path)?;
+        let parts = path[root.len()..].split('/').map(|part| self.chosen_name(part));
         Some(format!("{root}{}", parts.collect::<Vec<_>>().join("/")))
+    }
+
+    /// Redacts a name below [`CHOSEN`].
+    pub(super) fn chosen_name(&self, name: &str) -> String {
+        let is_public = is_listed(PUBLIC, name)
+            || name.bytes().all(|byte| byte.is_ascii_digit())
+            || Service::is_judged(name);
+        if is_public { name.to_owned() } else { self.part(name) }
     }
 
     /// Returns the pseudonym of a part of a path.

@@ -55,19 +55,14 @@ pub(super) fn read(
         !text.starts_with(WATCHDOG)
             || drivers.iter().any(|driver| text.contains(&format!("({driver})")))
     };
-    let mut faults = BTreeMap::new();
-    add(&mut faults, &log, is_wanted);
-    let mut faults: Vec<KernelFault> = faults.into_values().collect();
+    let mut faults = find(&log, is_wanted);
     reader.truncate(KEY, "/dev/kmsg", MAX_FAULTS, &mut faults);
     Some(faults)
 }
 
-/// Adds the faults of a log.
-fn add(
-    faults: &mut BTreeMap<(KernelFaultKind, Option<String>), KernelFault>,
-    log: &str,
-    is_wanted: impl Fn(&str) -> bool,
-) {
+/// Returns the faults of a log, one for each kind and PCI address.
+fn find(log: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<KernelFault> {
+    let mut faults = BTreeMap::new();
     for (last_us, text) in log.lines().filter_map(parse_record).filter(|(_, text)| is_wanted(text))
     {
         let matches = |parts: &&[&str]| parts.iter().all(|part| text.contains(part));
@@ -88,6 +83,7 @@ fn add(
         fault.last_us = last_us;
         fault.text = text.chars().take(MAX_TEXT).collect();
     }
+    faults.into_values().collect()
 }
 
 /// Parses a record of `/dev/kmsg` into time and text: `6,339,5140900,-;text`.
@@ -101,10 +97,8 @@ mod tests {
     use super::*;
 
     fn faults(log: &str) -> Vec<(KernelFaultKind, Option<String>, u32, u64)> {
-        let mut faults = BTreeMap::new();
-        add(&mut faults, log, |_| true);
         let fault = |one: KernelFault| (one.kind, one.pci, one.count, one.last_us);
-        faults.into_values().map(fault).collect()
+        find(log, |_| true).into_iter().map(fault).collect()
     }
 
     #[test]

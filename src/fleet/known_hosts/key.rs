@@ -100,7 +100,7 @@ pub(in crate::fleet) fn rsa_bits(blob: &[u8]) -> Option<usize> {
         kind if kind.starts_with("ssh-rsa-cert-") || kind.starts_with("rsa-sha2-") => 3,
         _ => return None,
     };
-    let rest = (0..before).try_fold(blob, |rest, _| Some(take_string(rest)?.1))?;
+    let rest = blob.get(after_strings(blob, 0, before)?..)?;
     let (modulus, _) = take_string(rest)?;
     let zeros = modulus.iter().take_while(|byte| **byte == 0).count();
     let first = modulus.get(zeros)?;

@@ -14,9 +14,6 @@ use crate::clock::Deadline;
 use crate::fleet::{Exit, Guard, HostResult, Pipe, Watchdog, fault, local};
 use crate::model::{HostFailure, Reason};
 
-/// Deadline of a guard until the deadline of the connection replaces it, at once.
-const INITIAL_DEADLINE: Duration = Duration::from_secs(60);
-
 /// Exit status of `ssh` after a failure of `ssh` itself. A command may also exit with 255.
 const FAILED: i32 = 255;
 
@@ -49,8 +46,7 @@ struct Borrowed {
 impl Borrowed {
     /// Watches the socket of a command until the guard is dropped.
     fn guard(&mut self, watchdog: &Watchdog, pipe: &Pipe) -> io::Result<Arc<Guard>> {
-        let guard = Arc::new(watchdog.guard(pipe.stream(), Deadline::after(INITIAL_DEADLINE))?);
-        guard.set(self.deadline);
+        let guard = Arc::new(watchdog.guard(pipe.stream(), self.deadline)?);
         self.guards.retain(|guard| guard.strong_count() > 0);
         self.guards.push(Arc::downgrade(&guard));
         Ok(guard)

@@ -124,7 +124,8 @@ pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool,
     }
     if a.protocol != Protocol::Roce {
         // Ports of two subnets reach each other only through a router.
-        let is_preferred = !a.protocol.has_subnet() || subnet_prefix(a.gid) == subnet_prefix(b.gid);
+        let is_preferred =
+            !a.protocol.has_subnet() || a.gid.value.subnet_prefix() == b.gid.value.subnet_prefix();
         return Some((true, is_preferred, 0, a.gid.index == 0 && b.gid.index == 0));
     }
     if a.gid.kind != b.gid.kind || different_vlans(a, b).is_some() {
@@ -146,9 +147,4 @@ pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool,
         }
         _ => None,
     }
-}
-
-/// Returns the upper half of a GID (IBA 4.1.1), which is equal for all ports of a subnet.
-pub(super) fn subnet_prefix(gid: &Gid) -> u128 {
-    gid.value.0.to_bits() >> 64
 }

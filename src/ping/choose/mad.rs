@@ -11,7 +11,7 @@ use super::Overrides;
 use super::candidate::{Candidate, candidates};
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::{Cause, MadGids, MadOpening, MadRoute, Role, Stage, StepError};
-use crate::model::{Gid, GidKind, GidValue, HostReport, Port, Protocol, SOFT_ROCE};
+use crate::model::{Gid, GidKind, GidValue, HostReport, Port, Protocol};
 use crate::ping::error::step_error;
 
 /// Leading bits that two global IPv6 addresses of one subnet share.
@@ -166,7 +166,7 @@ impl<'a> End<'a> {
     }
 
     fn by_gid(&self, (index, own): IndexedGid, peer: GidValue, wanted: &Overrides) -> MadRoute {
-        let soft_roce = self.route.driver.as_deref() == Some(SOFT_ROCE);
+        let soft_roce = self.route.is_soft_roce();
         let netdev = self.route.netdev.clone();
         let gids = MadGids { index, own, peer, netdev, soft_roce };
         MadRoute { gids: Some(gids), ..self.by_lid(0, wanted) }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Overrides;
-use super::candidate::{Candidate, candidates, subnet_prefix, vlan};
+use super::candidate::{Candidate, candidates, vlan};
 use crate::model::{GidKind, HostReport, Protocol};
 
 /// Rails of all hosts of a run. A rail has one number for all pairs of hosts.
@@ -33,7 +33,7 @@ pub(super) enum RailKey {
     V6(u128),
     /// InfiniBand and OPA: the subnet prefix, and the position of the port among the ports of the
     /// host in the subnet.
-    Subnet(u128, usize),
+    Subnet(u64, usize),
     /// All other ports, and `RoCE` ports with link-local addresses only: the name of the
     /// protocol, and the position of the port among the ports of the host with this protocol.
     Order(&'static str, usize),
@@ -135,8 +135,8 @@ impl Rails {
     /// Returns the rail key of a port. All GIDs of the port have the same key.
     fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> RailKey {
         if one.protocol.has_subnet() {
-            let prefix = subnet_prefix(one.gid);
-            let in_subnet = host.iter().filter(|other| subnet_prefix(other.gid) == prefix);
+            let prefix = one.gid.value.subnet_prefix();
+            let in_subnet = host.iter().filter(|other| other.gid.value.subnet_prefix() == prefix);
             return RailKey::Subnet(prefix, position(in_subnet, one));
         }
         match first_address(host, one) {

@@ -13,12 +13,8 @@ use super::results::ends;
 use crate::analyse::verdict;
 use crate::model::ping::{Cell, Code, Pair, Test};
 use crate::ping::pair::TestOptions;
-use crate::ping::plan::Plan;
+use crate::ping::plan::{MIN_PEERS, Plan};
 use crate::threads::at_once;
-
-/// Number of peers without a response after which a host counts as unresponsive. Equal to
-/// `MIN_PEERS` of `ping/plan.rs`: fewer peers are no evidence against a host.
-const MIN_PEERS: usize = 3;
 
 /// Number of postponed pairs that run at the same time; they may all be pairs of one host.
 const BATCH: usize = 32;
@@ -59,7 +55,8 @@ impl PostponedPairs {
             } else if pair.verdict.code.is_no_response() && !rail.responsive.contains(&host) {
                 let others = rail.unanswered_by.entry(host).or_default();
                 others.insert(other);
-                if others.len() >= MIN_PEERS {
+                // Fewer peers are no evidence against a host.
+                if others.len() as u64 >= MIN_PEERS {
                     rail.unresponsive.insert(host);
                 }
             }

@@ -3,9 +3,9 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::analyse::verdict::{self, Ends};
-use crate::model::Protocol;
 use crate::model::ping::{Code, Side, Verdict};
 use crate::model::probe::{DatagramCounts, MadOpening, MadPinged, MadRoute, Throughput};
+use crate::model::{Protocol, SOFT_ROCE};
 use crate::ping::node::{Liveness, Ticket};
 use crate::ping::plan::{Load, Plan};
 use crate::wire::{FrameWriter, FromAgent, ToAgent, ToWorker, WorkerReply};

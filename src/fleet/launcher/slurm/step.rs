@@ -57,9 +57,7 @@ impl Step {
         let command = remote_command::installed_agents(nonce, privilege);
         let srun = srun::command(&job.id, nodes, &command);
         let srun = local::spawn_with_ending(srun, Ending::Terminate)?;
-        let later = Deadline::after(Duration::from_secs(3_600));
-        let guard = job.watchdog.guard(srun.stream(), later).map_err(fault::local)?;
-        guard.set(None);
+        let guard = job.watchdog.guard(srun.stream(), None).map_err(fault::local)?;
         let stream = srun.stream().try_clone().map_err(fault::local)?;
         let srun = Arc::new(srun);
         let waker = Arc::new(Waker::new().map_err(fault::local)?);
