@@ -12,8 +12,8 @@ pub(super) fn last_line(stderr: &[u8]) -> String {
     last.map_or_else(String::new, |line| format!("; last output: {}", quote(line)))
 }
 
-/// Returns a line in quotation marks, cut at 200 characters, with a quoted `fix:`. Quotation marks
-/// and backslashes of the line are escaped, so that they do not end the quotation.
+/// Returns a line in quotation marks, cut at 200 characters, with a quoted `fix:`. Quotation
+/// marks and backslashes of the line are escaped, so that they do not end the quotation.
 pub(super) fn quote(line: &str) -> String {
     format!("{:?}", cut(line))
 }
