@@ -8,7 +8,6 @@ pub mod connections;
 pub mod duplicates;
 pub mod errors;
 pub mod fabric;
-pub mod findings;
 mod folded;
 mod greedy_cover;
 pub mod hidden_faults;

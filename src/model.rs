@@ -40,7 +40,7 @@ pub mod words;
 
 pub use check::{
     Acceptance, CHECKS, Check, CheckReport, CheckResult, CheckScope, CheckedFinding, ExpectedValue,
-    HostResults, Policy, Thresholds, check, nearest_check, selects_check,
+    HostResults, Policy, Thresholds, VerdictChecks, check, nearest_check, selects_check,
 };
 pub use connection::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,

@@ -820,6 +820,35 @@ fn an_agent_takes_no_flag_that_runs_a_program_or_writes_a_file() {
 }
 
 #[test]
+fn active_checks_need_two_hosts_and_a_new_run() {
+    let name = "fix: name two or more hosts: rdmactl check --active -H 'n[1-4]'\n";
+    let remove = "fix: remove one of them\n";
+    are_refused(&[
+        (&["check", "--active"][..], "--active tests pairs of hosts, and needs -H hosts", name),
+        (&["check", "--active", "-H", "n1"], "n1 is one host; --active needs two", name),
+        (&["check", "--active", "n1,n1"], "n1 is one host; --active needs two", name),
+        (&["check", "--active", "--from", "x"], "--active contradicts --from: ", remove),
+        (&["check", "--active", "--root", "/"], "--active contradicts --root: ", remove),
+        (
+            &["check", "--active", "-H", "n[1-2]", "--save", "/tmp/x"],
+            "--active contradicts --save: the pairs are tested once, now\n",
+            remove,
+        ),
+        (
+            &["check", "--active", "-H", "n[1-2]", "--sample", "1"],
+            "--active contradicts --sample: ",
+            remove,
+        ),
+        (&["check", "--sample", "1", "--from", "x"], "--sample contradicts --from: a file", remove),
+        (
+            &["check", "--active", "-H", "n[1-2]", "--only", "port.*"],
+            "--active runs the checks ping.*, which --only or --skip excludes",
+            "fix: remove --active, or add the checks: --only 'ping.*'\n",
+        ),
+    ]);
+}
+
+#[test]
 fn a_check_that_does_not_exist_is_named_with_a_near_one() {
     for (arguments, error) in [
         (&["check", "--explain", "port.dwn"][..], "--explain: no check port.dwn"),

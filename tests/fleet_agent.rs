@@ -309,7 +309,7 @@ fn an_agent_that_reads_nothing_does_not_hold_the_operator() {
     let agent = fake.start("exec sleep 1000");
     let began = clock::now();
     for connection in 0..20_000 {
-        agent.tell(Step { connection, act: Act::Close });
+        agent.send(Step { connection, act: Act::Close });
     }
     let took = began.elapsed();
     assert!(took < Duration::from_secs(5), "{took:?}");

@@ -5,10 +5,12 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
 
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/check.rs"]
 mod check;
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/consumers.rs"]
 mod consumers;
 #[path = "lab/iproute2.rs"]

@@ -1,9 +1,15 @@
-//! The scenarios of ping that need other nodes, or more time, than `tests/lab.rs` has: `make test-full`.
+//! The scenarios that need other nodes, or more time, than `tests/lab.rs` has: `make test-full`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
 
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
+#[path = "lab/check.rs"]
+mod check;
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
+#[path = "lab/consumers.rs"]
+mod consumers;
 #[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "top/terminal.rs"]
 mod terminal;
@@ -587,6 +593,49 @@ fn limits_of_a_login_have_their_own_verdicts() {
         matrix.assert_only("n2", &[code], ANY_STAGE);
         lab.lab(&["fault", "--undo", fault, "n2"]);
     }
+}
+
+#[test]
+fn checks_of_a_login_name_each_fault_and_their_fixes_end_it() {
+    check::assert_fixes_of_a_login_work(&roce(), SET);
+}
+
+#[test]
+fn checks_of_addresses_name_each_fault_and_their_fixes_end_it() {
+    check::assert_fixes_of_addresses_work(&roce(), SET);
+}
+
+#[test]
+fn an_active_check_finds_a_firewall() {
+    check::assert_firewall_is_found(&roce(), SET);
+}
+
+#[test]
+fn nfs_over_tcp_is_named() {
+    let lab = cluster::consumers();
+    check::assert_fixes_of_nfs_work(&lab);
+    lab.lab(&["down"]);
+}
+
+#[test]
+fn one_node_with_another_kernel_is_named() {
+    let lab = Cluster::up("kernels", &["--nodes", "4", "--node", "n4=13"]);
+    check::assert_other_kernel_is_named(&lab, SET);
+    lab.lab(&["down"]);
+}
+
+#[test]
+fn six_healthy_nodes_of_three_releases_have_no_finding() {
+    // Tests on the other nodes measure times; they wait until these six nodes are down.
+    let _others = roce();
+    let releases = ["n1=11", "n2=11", "n5=13", "n6=13"];
+    let releases = releases.into_iter().flat_map(|node| ["--node", node]);
+    let nodes: Vec<&str> = ["--nodes", "6"].into_iter().chain(releases).collect();
+    let lab = Cluster::up("six", &nodes);
+    for flags in [&[] as &[&str], &["--active"]] {
+        check::assert_healthy(&lab, "n[1-6]", flags, "healthy nodes");
+    }
+    lab.lab(&["down"]);
 }
 
 #[test]

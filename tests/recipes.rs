@@ -1,11 +1,16 @@
 //! The files of docs/recipes.md: the scripts run against programs that stand in for rdmactl,
-//! scontrol and NHC, and names that the recipes use exist.
+//! scontrol and NHC, the one of Slurm also in a real Slurm, and names that the recipes use exist.
 #![expect(clippy::expect_used, reason = "a test without its files fails")]
 
+#[path = "fleet/slurm.rs"]
+mod slurm;
+
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use slurm::Cluster;
+use slurm::bed::{wait_until, write_program};
 
 fn recipes() -> String {
     fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recipes.md")).expect("recipes.md")
@@ -26,12 +31,6 @@ fn blocks(heading: &str) -> Vec<String> {
     }
     blocks.retain(|block| !block.trim().is_empty());
     blocks
-}
-
-fn program(folder: &Path, name: &str, script: &str) {
-    let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
 /// Runs a script with a program in place of rdmactl.
@@ -55,8 +54,9 @@ fn slurm_drains_a_node_that_fails_and_no_other() {
         ("exit 127", false),
     ] {
         let folder = tempfile::tempdir().expect("a directory");
-        program(folder.path(), "rdmactl", rdmactl);
-        program(folder.path(), "scontrol", "printf '%s\\n' \"$@\" > \"${0%/*}/said\"");
+        write_program(&folder.path().join("rdmactl"), rdmactl);
+        let scontrol = "printf '%s\\n' \"$@\" > \"${0%/*}/said\"";
+        write_program(&folder.path().join("scontrol"), scontrol);
         let output = run("/bin/sh", script, folder.path());
         let said = fs::read_to_string(folder.path().join("said")).unwrap_or_default();
         let reason = "Reason=ERROR: rdmactl check: fail: mlx5_0/1 port.down: down";
@@ -64,6 +64,78 @@ fn slurm_drains_a_node_that_fails_and_no_other() {
         let expected = if drains { drained.as_str() } else { "" };
         assert_eq!(said, expected, "{rdmactl}: {output:?}");
     }
+}
+
+/// Replaces a file by a capture of the fixtures: a program reads the old or the new one.
+fn put_capture(file: &Path, fixture: &str) {
+    let capture = format!("{}/tests/fixtures/{fixture}/capture.ndjson", env!("CARGO_MANIFEST_DIR"));
+    let next = file.with_extension("next");
+    fs::copy(capture, &next).expect("a copy");
+    fs::rename(next, file).expect("another name");
+}
+
+/// Node n5 has no job. Slurm gives the program no variable but the name of the node.
+#[test]
+fn a_real_slurm_drains_a_node_that_fails_until_it_is_resumed() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let place = folder.path().display();
+    let (health, capture) = (folder.path().join("rdma-health"), folder.path().join("capture"));
+    write_program(&health, "exit 0");
+    let [script, settings, resume] = blocks("Slurm").try_into().expect("three blocks");
+    let settings = settings
+        .replace("/usr/local/sbin/rdma-health", &health.display().to_string())
+        .replace("HealthCheckInterval=300", "HealthCheckInterval=1");
+    let cluster = Cluster::start_with(&settings);
+
+    put_capture(&capture, "debian12_rxe");
+    let rdmactl = env!("CARGO_BIN_EXE_rdmactl");
+    write_program(
+        &folder.path().join("rdmactl"),
+        &format!(
+            "[ \"$*\" = 'check --local --plugin nhc' ] || exit 2\n\
+             export RDMACTL_CONFIG=/dev/null\n\
+             exec {rdmactl} check --from {place}/capture --plugin nhc"
+        ),
+    );
+    let recipe = folder.path().join("recipe");
+    write_program(&recipe, &script.replace("/usr/bin/rdmactl", &format!("{place}/rdmactl")));
+    let next = folder.path().join("next");
+    write_program(
+        &next,
+        &format!(
+            "[ $SLURMD_NODENAME = n5 ] || exit 0\nexport SLURM_CONF={}\n{place}/recipe\n\
+             echo done >> {place}/runs",
+            cluster.config().display()
+        ),
+    );
+    fs::rename(next, &health).expect("another name");
+
+    let runs =
+        || fs::read_to_string(folder.path().join("runs")).unwrap_or_default().lines().count();
+    let wait_for_runs = || {
+        let before = runs();
+        wait_until("Slurm has run the program twice", || runs() >= before + 2);
+    };
+    let node = |field: &str| {
+        cluster.output("sinfo", &["-h", "-N", "-n", "n5", "-o", field]).trim().to_owned()
+    };
+    wait_for_runs();
+    assert_eq!((node("%T"), node("%E")), ("idle".into(), "none".into()));
+    put_capture(&capture, "broken");
+    wait_until("the node is drained", || node("%T") == "drained");
+    let drained = cluster.output("sinfo", &["-R", "-h", "-o", "%N: %E"]);
+    let expected = "n5: ERROR: rdmactl check: fail: mlx5_0/2 port.down: down (Polling); fix: ";
+    assert!(drained.starts_with(expected) && drained.lines().count() == 1, "{drained}");
+
+    put_capture(&capture, "debian12_rxe");
+    wait_for_runs();
+    assert_eq!(node("%T"), "drained", "the administrator resumes it");
+    let resume = resume.trim().replace("n17", "n5");
+    let words: Vec<&str> = resume.split(' ').collect();
+    cluster.run(words[0], &words[1..]);
+    // Until Slurm pings the node again, it marks the node as not responding: `idle*`.
+    wait_until("the node is idle", || node("%T").starts_with("idle"));
+    assert_eq!(node("%E"), "none");
 }
 
 #[test]
@@ -74,10 +146,9 @@ fn nhc_gets_one_line_that_its_check_accepts() {
     // Arguments of `check_cmd_output`: time limit, exit code, pattern and command.
     for (rdmactl, code) in [("echo 'OK: rdmactl check'", 0), ("echo 'ERROR: x'; exit 1", 1)] {
         let folder = tempfile::tempdir().expect("a directory");
-        program(folder.path(), "rdmactl", rdmactl);
-        program(
-            folder.path(),
-            "check_cmd_output",
+        write_program(&folder.path().join("rdmactl"), rdmactl);
+        write_program(
+            &folder.path().join("check_cmd_output"),
             "[ \"$1 $2 $3 $4 $5 $6 $7\" = '-t 60 -r 0 -m /^OK/ -e' ] || exit 9\n\
              text=$($8) || exit 1\ncase $text in OK*) ;; *) exit 1 ;; esac",
         );

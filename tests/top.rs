@@ -2,6 +2,8 @@
 //! `RDMACTL_BLESS=1` takes it.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
+use std::collections::BTreeSet;
+
 #[path = "support/committed.rs"]
 mod committed;
 #[path = "top/moves.rs"]
@@ -18,7 +20,7 @@ use pictures::{
     Host, connecting, empty, fleet, host, marks, matrix, mount, not_read, one, packets, removed,
 };
 use proptest::prelude::*;
-use rdmactl::model::{HostFailure, HostReport, Reason};
+use rdmactl::model::{HostFailure, HostReport, Reason, check};
 use rdmactl::tui::{
     Effect, Event, Glyphs, KEYS, Notice, RecordingPosition, Theme, Timeline, View, ViewSettings,
 };
@@ -577,6 +579,30 @@ fn no_two_rows_have_one_key() {
             let rows = format!(" {} row", known.len());
             assert!(known.is_empty() || count.contains(&rows), "{rows}: {count}");
         }
+    }
+}
+
+#[test]
+fn each_problem_is_a_finding_of_a_check() {
+    let mut screens: Vec<Screen> = FLEETS.iter().map(|(_, hosts)| screen(*hosts)).collect();
+    screens.extend([screen(packets), screen(removed), screen(not_read)]);
+    let mut captures = Screen::new(Theme::Auto, Glyphs::Utf8);
+    captures.picture(0, recorded::hosts(None));
+    screens.push(captures);
+    let mut codes = BTreeSet::new();
+    for screen in &mut screens {
+        screen.keys("5<Home>");
+        let mut before = None;
+        while screen.chosen() != before {
+            before = screen.chosen();
+            let code = before.as_deref().and_then(|key| key.split(' ').next()).expect("a code");
+            assert!(check(code).is_some(), "{code}");
+            codes.insert(code.to_owned());
+            screen.keys("j");
+        }
+    }
+    for code in ["connection.changed", "device.gone", "host.silent", "port.errors"] {
+        assert!(codes.contains(code), "{code}: {codes:?}");
     }
 }
 

@@ -128,7 +128,7 @@ fn top_ends_with_its_terminal_even_without_sighup() {
         command.args(["-qec", &inner, "/dev/null"]);
         command.env("SHELL", "/bin/sh");
         let terminal = Terminal::run(folder.path(), command);
-        terminal.await_frame("mlx5_2");
+        terminal.await_frame("unreadable 1");
         let pid = std::fs::read_to_string(folder.path().join("pid")).expect("its number");
         let pid = pid.trim().parse().ok().and_then(Pid::from_raw).expect("its number");
         terminal.signal(Signal::KILL);

@@ -16,7 +16,7 @@ COMMON = (
     "findutils", "grep", "gzip", "hostname", "kmod", "libc-bin", "login", "mawk", "mount", "netbase",
     "openssh-server", "openssh-sftp-server", "perl-base", "procps", "sed", "sudo", "tar", "util-linux",
     # the network
-    "ethtool", "iproute2", "iputils-ping",
+    "ethtool", "iproute2", "iputils-ping", "nftables",
     # RDMA
     "ibverbs-providers", "ibverbs-utils", "infiniband-diags", "libibumad3", "libibverbs1",
     "librdmacm1", "perftest", "rdma-core", "rdmacm-utils",

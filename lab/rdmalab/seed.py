@@ -44,6 +44,8 @@ SHADOW = "root:*:19000:0:99999:7:::\nsshd:!:19000::::::\nuser:*:19000:0:99999:7:
 PAM_FILES = ("sudo", "other")
 PAM = "".join(f"{what} required pam_permit.so\n"
               for what in ("auth", "account", "password", "session"))
+# Of the fault memlock-pam: without it, sshd does not use PAM.
+PAM_SSHD = PAM + "session required pam_limits.so\n"
 INITTAB = "::respawn:/bin/busybox sleep 1000000\nttyS0::askfirst:-/bin/bash\n"
 
 
@@ -104,6 +106,7 @@ def write_system(seed: Seed, node: Node, lab: dict) -> None:
     seed.file("etc/inittab", INITTAB)
     for name in PAM_FILES:
         seed.file(f"etc/pam.d/{name}", PAM)
+    seed.file("etc/pam.d/sshd", PAM_SSHD)
     seed.file("etc/sudoers.d/user", "user ALL=(ALL) NOPASSWD: ALL\n", 0o440)
     seed.file("etc/shells", "/bin/sh\n/bin/bash\n")
     seed.file("etc/rdmalab/lab.json", json.dumps({"nodes": lab["nodes"], "rails": lab["rails"]}))

@@ -46,6 +46,13 @@ class Faults(LabTest):
         self.undo("udp4791-drop-in")
         self.assertTrue(self.pingpong())
 
+    def test_nftables_drop(self):
+        self.start("nftables-drop")
+        self.assertFalse(self.pingpong(limit_s=3))
+        self.assertEqual(self.on("n1", "ping -c 1 -W 3 10.10.1.2").returncode, 0)
+        self.undo("nftables-drop")
+        self.assertTrue(self.pingpong())
+
     def test_drop_large_lets_small_messages_pass(self):
         self.start("drop-large")
         self.assertTrue(self.pingpong("-m 4096 -s 64"))
@@ -157,6 +164,16 @@ class Faults(LabTest):
         denied = self.login("user", "timeout 5 ibv_rc_pingpong -d rxe0 -g 1 -s 65536")
         self.assertIn("register MR", denied.stderr)
         self.undo("memlock")
+        self.assertEqual(self.login("user", "ulimit -l").stdout, "unlimited\n")
+
+    def test_memlock_pam_limits_logins_until_a_later_file_does_not(self):
+        self.start("memlock-pam")
+        self.assertEqual(self.login("user", "ulimit -l").stdout, "16\n")
+        limits = "/etc/security/limits.d/rdma.conf"
+        self.on("n2", f"echo '* - memlock unlimited' > {limits}")
+        self.assertEqual(self.login("user", "ulimit -l").stdout, "unlimited\n")
+        self.on("n2", f"rm {limits}")
+        self.undo("memlock-pam")
         self.assertEqual(self.login("user", "ulimit -l").stdout, "unlimited\n")
 
     def test_uverbs_denied(self):

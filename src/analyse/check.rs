@@ -5,24 +5,41 @@
 
 mod addresses;
 mod baseline;
+mod beegfs;
+mod changed;
 mod compared;
 mod connections;
 mod devices;
+mod gids;
 mod hosts;
 mod interfaces;
 mod kernel_log;
+mod live;
 mod majority;
+mod matrix;
+mod pair_cause;
 mod partitions;
+mod port_findings;
 mod ports;
+mod rates;
 mod results;
 mod subnets;
 mod system;
+mod unreadable;
+mod unused_ports;
 
+#[cfg(test)]
+mod healthy_hardware;
 #[cfg(test)]
 mod tests;
 
+use crate::model::ping::PingReport;
 use crate::model::{CheckReport, Connection, HostReport, Policy, selects_check};
 pub use baseline::Baseline;
+pub use changed::Changed;
+pub use live::{HostFacts, Passed, live_findings};
+pub use pair_cause::add_checks;
+pub use port_findings::{failed_state_check, port_states};
 use results::Results;
 
 /// Selection of checks by their ids. A selector that ends in `.*` stands for a group.
@@ -43,8 +60,10 @@ impl Selection {
 }
 
 /// Returns the reports of the hosts that responded, with the indices of the hosts.
-fn responding(reports: &[HostReport]) -> impl Iterator<Item = (usize, &HostReport)> + Clone {
-    reports.iter().enumerate().filter(|(_, report)| report.failure.is_none())
+fn responding<'run>(
+    reports: &'run [&'run HostReport],
+) -> impl Iterator<Item = (usize, &'run HostReport)> + Clone {
+    reports.iter().copied().enumerate().filter(|(_, report)| report.failure.is_none())
 }
 
 /// Selected checks, and what is known of the site.
@@ -58,6 +77,8 @@ pub struct CheckOptions {
     pub baseline: Option<Baseline>,
     /// Present day, as `2027-01-31`, for acceptances that end.
     pub today: String,
+    /// Results of the pairs of the hosts; `None` if no pair was tested.
+    pub ping: Option<PingReport>,
 }
 
 /// Runs the checks on reports and their connections, both in the same order.
@@ -69,17 +90,28 @@ pub fn run(
     connections: &[Vec<Connection>],
     options: &CheckOptions,
 ) -> CheckReport {
-    let mut results = Results::new(reports, options);
-    hosts::judge(reports, &mut results);
-    devices::judge(reports, &mut results);
-    ports::judge(reports, &mut results);
-    partitions::judge(reports, &mut results);
-    addresses::judge(reports, &mut results);
-    interfaces::judge(reports, &mut results);
-    system::judge(reports, &mut results);
-    kernel_log::judge(reports, &mut results);
-    compared::judge(reports, &mut results);
-    connections::judge(reports, connections, &mut results);
-    subnets::judge(reports, &mut results);
+    let reports: Vec<&HostReport> = reports.iter().collect();
+    let connections: Vec<&[Connection]> = connections.iter().map(Vec::as_slice).collect();
+    let mut results = Results::new(&reports, options);
+    judge(&reports, &connections, &mut results);
     results.into_report()
+}
+
+/// Adds the results of all checks.
+fn judge(reports: &[&HostReport], connections: &[&[Connection]], results: &mut Results<'_>) {
+    hosts::judge(reports, results);
+    devices::judge(reports, results);
+    ports::judge(reports, results);
+    gids::judge(reports, results);
+    partitions::judge(reports, results);
+    addresses::judge(reports, results);
+    interfaces::judge(reports, results);
+    system::judge(reports, results);
+    kernel_log::judge(reports, results);
+    compared::judge(reports, results);
+    connections::judge(reports, connections, results);
+    beegfs::judge(reports, connections, results);
+    subnets::judge(reports, results);
+    // The other checks have found the causes of failed pairs.
+    matrix::judge(reports, results);
 }

@@ -11,11 +11,15 @@ use std::net::IpAddr;
 use super::grouped;
 use super::verdict::plain_or;
 use crate::model::ping::{Warning, WarningCode};
-use crate::model::{GidValue, HostReport, NetdevKind, Protocol};
+use crate::model::{GidValue, Guid, HostReport, NetdevKind, Protocol};
 use crate::names;
 
 /// Maximum number of warnings of one kind; the last one has the number of the others.
 const MAX: usize = 20;
+
+/// Node GUID of an interface with the MAC address 0. All devices of usNIC have it
+/// (`usnic_ib_device_add`).
+const OF_NO_ADDRESS: Guid = Guid(0x0200_00ff_fe00_0000);
 
 /// Duplicate values of the hosts of a run.
 #[derive(Debug, Clone, Default)]
@@ -173,8 +177,11 @@ fn macs(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place
 }
 
 fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
-    let known = report.devices.iter().filter_map(|device| Some((device, device.node_guid?)));
-    known.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
+    // The hardware of a removed device may be in another host.
+    let devices = report.devices.iter().filter(|device| device.gone_since_ns.is_none());
+    let known = devices.filter_map(|device| Some((device, device.node_guid?)));
+    let own = known.filter(|(_, guid)| *guid != OF_NO_ADDRESS);
+    own.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
 }
 
 /// Subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may have
@@ -330,5 +337,23 @@ mod tests {
         let detail =
             "10.9.0.1 is an address of ib0 on n1 and ib0 on n3; TCP packets reach either host";
         assert_eq!(one.detail, detail);
+    }
+
+    #[test]
+    fn the_node_guid_of_usnic_is_no_duplicate() {
+        use crate::model::{Device, Via};
+        let host = |name: &str, guid: Guid| {
+            let mut report = HostReport::empty(name, Via::Agent);
+            let node_guid = Some(guid);
+            report.devices =
+                vec![Device { name: "usnic_0".into(), node_guid, ..Device::default() }];
+            report
+        };
+        let count = |guid| {
+            let (one, other) = (host("n1", guid), host("n2", guid));
+            Duplicates::of(&["n1", "n2"], &[Some(&one), Some(&other)]).warnings.len()
+        };
+        assert_eq!(count(OF_NO_ADDRESS), 0);
+        assert_eq!(count(Guid(0x0200_00ff_fe00_0001)), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Merges findings that differ only in the name of the host.
 //!
-//! Makes no finding and does not sort findings. Used by `findings` and `removed_devices`.
+//! Makes no finding and does not sort findings. Used by `check` and `removed_devices`.
 
 use std::collections::HashMap;
 
@@ -35,6 +35,8 @@ impl Folded {
             if known.hosts.last().is_none_or(|last| last != host) {
                 known.hosts.push(host.to_owned());
             }
+            // The consequences of a finding on one host can make it more severe there.
+            known.severity = known.severity.min(finding.severity);
             // The text of a single host keeps the host name; the merged text does not.
             if known.hosts.len() > 1 {
                 (known.what, known.fix) = (same.what, same.fix);

@@ -108,7 +108,7 @@ struct Traffic {
 impl Traffic {
     fn of(report: &HostReport, device: &Device, port: &Port) -> Result<Self, String> {
         for field in ["default_roce_tos", "default_roce_mode"] {
-            if report.problems.touch(&key::port(&device.name, port.number, field)) {
+            if report.problems.affects(&key::port(&device.name, port.number, field)) {
                 return Err(format!("{field} could not be read"));
             }
         }
@@ -138,7 +138,7 @@ fn links<'report>(
     };
     let find = |name: &String| report.netdev(name).ok_or_else(|| format!("{name} was not read"));
     let netdev = find(name)?;
-    if report.problems.touch(&key::netdev(name, "bond")) {
+    if report.problems.affects(&key::netdev(name, "bond")) {
         return Err(format!("the bond members of {name} could not be read"));
     }
     match &netdev.bond {
@@ -151,7 +151,7 @@ fn links<'report>(
 fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> LosslessVerdict {
     let name = &link.name;
     let of_link = |part: &str| key::netdev(name, &format!("ethernet/{part}"));
-    let is_unreadable = |part: &str| report.problems.touch(&of_link(part));
+    let is_unreadable = |part: &str| report.problems.affects(&of_link(part));
     if is_unreadable("dcb") || is_unreadable("pause") {
         return LosslessVerdict::unknown(format!("flow control of {name} could not be read"));
     }

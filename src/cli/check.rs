@@ -9,10 +9,11 @@ use super::{HostSets, duration};
 use crate::model::Severity;
 
 /// The arguments of `check`.
+#[expect(clippy::struct_excessive_bools, reason = "each flag is given or not by itself")]
 #[derive(Debug, Clone, Args)]
 #[command(
     visible_alias = "doctor",
-    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check -H n[1-4] --sample 10\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n  rdmactl check n[1-64] --learn site.toml; rdmactl check n[1-64] --policy site.toml\n  rdmactl check n[1-64] -f html > ticket.html\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
+    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check -H n[1-4] --active\n  rdmactl check -H n[1-4] --sample 10\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n  rdmactl check n[1-64] --learn site.toml; rdmactl check n[1-64] --policy site.toml\n  rdmactl check n[1-64] -f html > ticket.html\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read, or --active did not test a pair."
 )]
 pub struct CheckArgs {
     #[command(flatten)]
@@ -21,6 +22,12 @@ pub struct CheckArgs {
     /// Also sweep the InfiniBand subnets, and check them
     #[arg(long)]
     pub fabric: bool,
+    /// Also test RDMA between every two hosts of -H, like ping --matrix
+    ///
+    /// The test loads the network, so it is never the default. It uploads rdmactl to hosts that lack
+    /// it, unless --no-upload forbids it.
+    #[arg(long)]
+    pub active: bool,
     /// Read twice, this time apart: error counters that rose between are findings
     #[arg(long, value_name = "SECS", value_parser = duration::parse_interval)]
     pub sample: Option<Duration>,

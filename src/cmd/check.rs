@@ -1,4 +1,8 @@
 //! Runs `rdmactl check`: reads the hosts, runs the checks, prints the findings.
+//!
+//! `active` tests the pairs of `--active`.
+
+mod active;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,6 +18,7 @@ use crate::cli::{CheckArgs, Format, Global, Plugin};
 use crate::clock::{utc_text, wall_ns};
 use crate::config::{policy_schema, read_policy, write_policy};
 use crate::input;
+use crate::model::ping::PingReport;
 use crate::model::{
     CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostResults, Part, Parts, Policy,
     check, nearest_check, selects_check,
@@ -46,37 +51,28 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
         return Ok(Outcome::Complete);
     }
     let selection = selection(args)?;
-    if let Some(id) = &args.explain {
-        let check = check(id).ok_or_else(|| no_check("--explain", id))?;
-        term.write_stdout(explain_check(check))?;
-        return Ok(Outcome::Complete);
-    }
-    if args.list {
-        let listed: Vec<&Check> =
-            CHECKS.iter().filter(|check| selection.admits(check.id)).collect();
-        term.write_stdout(list_checks(&listed))?;
-        return Ok(Outcome::Complete);
-    }
-    if args.policy_schema {
-        term.write_stdout(to_json(&policy_schema())?)?;
+    if let Some(text) = reference(args, &selection)? {
+        term.write_stdout(text)?;
         return Ok(Outcome::Complete);
     }
     let view = ListingOutput::<Checks>::new(global, term)?;
-    let options = CheckOptions {
+    let pairs = active::pairs(global, args, &selection)?;
+    let mut options = CheckOptions {
         selection,
         policy: policy(args)?,
         baseline: args.baseline.as_deref().map(baseline).transpose()?,
         today: utc_text(wall_ns()).chars().take_while(|letter| *letter != ' ').collect(),
+        ping: None,
     };
     if let Some(path) = &args.learn {
         check_place(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let selection = &options.selection;
-    let parts = parts(args, selection);
+    let parts = parts(args, &options.selection);
     let reports = match args.sample {
         None => read_with_progress(global, term, &parts)?,
         Some(time) => read_twice(global, term, parts, time)?,
     };
+    options.ping = pairs.map(|pairs| active::run(pairs, global, term)).transpose()?;
     let mut report = run_checks(&reports.hosts, &connections(&reports.hosts), &options);
     let is_bad = report.findings.iter().any(|one| args.fail_on.is_reached(one.finding.severity));
     report.findings.retain(|one| args.severity.is_reached(one.finding.severity));
@@ -112,7 +108,32 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
     term.write_stdout(text)?;
     reports.saved?;
     let outcome = Outcome::of_listing(&reports.hosts);
-    Ok(if is_bad { Outcome::Problem } else { outcome })
+    Ok(match outcome {
+        _ if is_bad => Outcome::Problem,
+        Outcome::Complete if options.ping.as_ref().is_some_and(is_incomplete) => {
+            Outcome::Incomplete
+        }
+        _ => outcome,
+    })
+}
+
+/// Returns the text that `--explain`, `--list` or `--policy-schema` requests instead of a run.
+fn reference(args: &CheckArgs, selection: &Selection) -> anyhow::Result<Option<String>> {
+    if let Some(id) = &args.explain {
+        let check = check(id).ok_or_else(|| no_check("--explain", id))?;
+        return Ok(Some(explain_check(check)));
+    }
+    if args.list {
+        let listed: Vec<&Check> =
+            CHECKS.iter().filter(|check| selection.admits(check.id)).collect();
+        return Ok(Some(list_checks(&listed)));
+    }
+    Ok(if args.policy_schema { Some(to_json(&policy_schema())?) } else { None })
+}
+
+/// Returns true if a pair was not tested, or if an agent may still run.
+fn is_incomplete(ping: &PingReport) -> bool {
+    ping.summary.not_tested > 0 || !ping.left_behind.is_empty()
 }
 
 /// Returns the checks of the flags.
@@ -134,16 +155,15 @@ fn read_twice(
     parts: Parts,
     time: Duration,
 ) -> anyhow::Result<Reports> {
-    for (flag, is_given) in [
-        ("--from", global.from.is_some()),
-        ("--root", global.root.is_some()),
-        ("--save", global.save.is_some()),
-    ] {
-        if is_given {
-            let what = format!("--sample contradicts {flag}: a file holds one sample");
-            return Err(Advice::error(what, "remove one of them"));
-        }
-    }
+    refuse_flags(
+        "--sample",
+        "a file holds one sample",
+        &[
+            ("--from", global.from.is_some()),
+            ("--root", global.root.is_some()),
+            ("--save", global.save.is_some()),
+        ],
+    )?;
     let twice = Global { count: Some(2), ..global.clone() };
     let mut watch = Watch::start(&twice, time, parts, 0)?;
     let first = watch.next()?;
@@ -158,6 +178,17 @@ fn read_twice(
         }
         (Some(only), None) => Ok(only),
         (None, _) => Err(Advice::error("a signal ended the run before the first sample", "retry")),
+    }
+}
+
+/// Refuses the given flags that contradict the flag `of`, for the reason `why`.
+fn refuse_flags(of: &str, why: &str, flags: &[(&str, bool)]) -> anyhow::Result<()> {
+    match flags.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            let what = format!("{of} contradicts {flag}: {why}");
+            Err(Advice::error(what, "remove one of them"))
+        }
     }
 }
 

@@ -79,11 +79,12 @@ pub(super) fn in_fix(fix: &str) -> String {
     with(fix, CONNECTION_FLAGS.get().map_or("", String::as_str))
 }
 
-/// Splits a line before the text of its fix.
+/// Splits a line before the text of its fix, or before the command that shows its cause.
 fn fix_of(line: &str) -> Option<(&str, &str)> {
-    const MARK: &str = "fix: ";
+    const MARKS: [&str; 2] = ["fix: ", "see: "];
     let indent = line.len() - line.trim_start().len();
-    line[indent..].starts_with(MARK).then(|| line.split_at(indent + MARK.len()))
+    let mark = MARKS.into_iter().find(|mark| line[indent..].starts_with(mark))?;
+    Some(line.split_at(indent + mark.len()))
 }
 
 fn with(fix: &str, flags: &str) -> String {
@@ -118,5 +119,6 @@ fn a_command_with_hosts_gets_the_flags() {
         assert_eq!(with(fix, ""), fix);
     }
     assert_eq!(fix_of("    fix: rdmactl x\n"), Some(("    fix: ", "rdmactl x\n")));
+    assert_eq!(fix_of("    see: rdmactl x\n"), Some(("    see: ", "rdmactl x\n")));
     assert_eq!(fix_of("a fix: b"), None);
 }

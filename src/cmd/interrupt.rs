@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -29,12 +30,20 @@ static PHASE: Phase = Phase(AtomicU32::new(0));
 /// Time that analysis and output get after a signal.
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
-/// Starts the watchdog of a run. The first signal cancels the run, which then prints its results;
-/// the next one kills.
+/// Returns the watchdog of this run, and starts it at the first call: a second handler of signals
+/// would take the first signal for the second one. The first signal cancels the run, which then
+/// prints its results; the next one kills.
 pub(super) fn start_watchdog() -> anyhow::Result<Watchdog> {
+    static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
+    let mut started = WATCHDOG.lock();
+    if let Some(watchdog) = &*started {
+        remote_work();
+        return Ok(watchdog.clone());
+    }
     let watchdog = Watchdog::start().context("cannot start a thread")?;
     let on_signal = watchdog.clone();
     end_on_signals(move || on_signal.cancel()).context("cannot watch for signals")?;
+    *started = Some(watchdog.clone());
     Ok(watchdog)
 }
 

@@ -274,7 +274,7 @@ const NOTHING_READ: &str = "no entry in the readable data; some data could not b
 
 fn is_whole(host: &HostReport) -> bool {
     let parts = ["connections", "consumers", "resources", "fabric"];
-    host.failure.is_none() && !parts.iter().any(|part| host.problems.touch(part))
+    host.failure.is_none() && !parts.iter().any(|part| host.problems.affects(part))
 }
 
 /// Returns true if the host has devices or consumers. A host without devices gets its own note.

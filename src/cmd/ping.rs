@@ -30,7 +30,7 @@ use crate::term::Term;
 
 use self::output::ReportOutput;
 use self::real::RealRun;
-pub(super) use self::real::all_pairs;
+pub(super) use self::real::{AllPairs, all_pairs};
 use self::stream::Stream;
 use self::watcher::Listener;
 use super::outcome::say_all;

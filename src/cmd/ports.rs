@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::analyse::findings::port_states;
+use crate::analyse::check::port_states;
 use crate::cli::{DevicesArgs, Format, Global, PortsArgs};
 use crate::model::{Part, Subject};
 use crate::query::{

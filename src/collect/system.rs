@@ -45,7 +45,7 @@ const IPC_LOCK: u32 = 14;
 
 /// Reads the settings into the report.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let idle_functions = idle_functions::read(reader, &report.devices);
+    let idle_functions = idle_functions::read(reader, report);
     let mut system = System {
         modules: reader.names("system/modules", MODULES).map(checked_modules),
         limits: parsed(reader, "system/limits", "/proc/self/limits", parse_limits),

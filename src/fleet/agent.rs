@@ -338,7 +338,7 @@ impl Node for Agent {
         Ticket(id)
     }
 
-    fn tell(&self, step: Step) {
+    fn send(&self, step: Step) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.outbox.send(&ToAgent::Worker(Box::new(ToWorker { id, step })));
     }

@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod policy;
+mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use super::{Finding, Part, Severity};
 
 pub use catalogue::CHECKS;
 pub use policy::{Acceptance, ExpectedValue, Policy, Thresholds};
+pub use verdicts::VerdictChecks;
 
 /// Entry of the table.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,6 +53,8 @@ words! {
         Fleet = "fleet",
         /// InfiniBand subnet.
         Subnet = "subnet",
+        /// Pairs of hosts, which `--active` tests.
+        Pair = "pair",
     }
     /// Returns the word of the scope.
     pub fn word(self);

@@ -77,6 +77,30 @@ impl Device {
         self.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some())
     }
 
+    /// Returns true for a device that offers only management datagrams of the planes of its
+    /// parent. It has no device file. The netlink values of the device are necessary.
+    pub fn is_sub_device(&self) -> bool {
+        self.netlink.as_ref().is_some_and(|netlink| netlink.sub_type.is_some())
+    }
+
+    /// Returns the PCI address without the number of the function, which all functions of a card
+    /// share.
+    pub fn pci_slot(&self) -> Option<&str> {
+        self.pci.as_deref()?.rsplit_once('.').map(|(slot, _)| slot)
+    }
+
+    /// Returns true if both devices belong to one card, as far as GUIDs and PCI addresses show.
+    pub fn shares_card_with(&self, other: &Self) -> bool {
+        fn are_equal<T: PartialEq + Copy>(one: Option<T>, other: Option<T>) -> bool {
+            one.is_some() && one == other
+        }
+        // These drivers give all cards of a host one GUID (`ib_hfi1_sys_image_guid`).
+        let has_guid_of_host = matches!(self.driver.as_deref(), Some("hfi1" | "ib_qib"));
+        self.name == other.name
+            || are_equal(self.pci_slot(), other.pci_slot())
+            || (!has_guid_of_host && are_equal(self.sys_image_guid, other.sys_image_guid))
+    }
+
     /// Returns true if the kernel implements RDMA for the device (soft-RoCE, soft-iWARP).
     pub fn is_software(&self) -> bool {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
@@ -153,4 +177,22 @@ fn without_spare_capacity<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     let mut list = Vec::deserialize(from)?;
     list.shrink_to_fit();
     Ok(list)
+}
+
+#[test]
+fn functions_of_one_card_share_slot_or_system_guid() {
+    let device = |name: &str, pci: &str, guid: Option<u64>| Device {
+        name: name.into(),
+        pci: Some(pci.into()),
+        sys_image_guid: guid.map(Guid),
+        ..Device::default()
+    };
+    let first = device("mlx5_0", "0000:4b:00.0", Some(7));
+    assert!(first.shares_card_with(&device("mlx5_1", "0000:4b:00.1", None)));
+    assert!(first.shares_card_with(&device("mlx5_1", "0000:4c:00.0", Some(7))));
+    assert!(!first.shares_card_with(&device("mlx5_1", "0000:4c:00.0", Some(8))));
+    let omni_path = Device { driver: Some("hfi1".into()), ..first.clone() };
+    assert!(!omni_path.shares_card_with(&device("hfi1_1", "0000:af:00.0", Some(7))));
+    let software = |name: &str| Device { name: name.into(), ..Device::default() };
+    assert!(!software("rxe0").shares_card_with(&software("rxe1")), "no GUID, no slot");
 }

@@ -89,6 +89,8 @@ pub enum Subject {
     Part(String),
     /// Node, port or other part of an InfiniBand subnet, by its name.
     Fabric(String),
+    /// Pair of hosts, leaf switch, or path between two leaf switches, by its name: `n1 -> n2`.
+    Pair(String),
 }
 
 impl std::fmt::Display for Subject {
@@ -98,7 +100,7 @@ impl std::fmt::Display for Subject {
             Self::Device(device) => out.write_str(device),
             Self::Port(device, port) => write!(out, "{device}/{port}"),
             Self::Connection(user, instance) => write!(out, "{user} {instance}"),
-            Self::Part(key) | Self::Fabric(key) => out.write_str(key),
+            Self::Part(name) | Self::Fabric(name) | Self::Pair(name) => out.write_str(name),
         }
     }
 }

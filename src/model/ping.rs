@@ -6,6 +6,7 @@ mod diff;
 mod grid;
 mod measured;
 mod outlier;
+mod place;
 mod plan;
 mod rail_cells;
 mod summary;
@@ -28,6 +29,7 @@ pub use measured::{
     TcpFailure, Unreliable,
 };
 pub use outlier::{Metric, Outlier, OutlierKind};
+pub use place::name_rails;
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
 pub use summary::Summary;
@@ -206,6 +208,10 @@ pub struct Finding {
     pub detail: String,
     /// Command or setting that repairs it.
     pub hint: Option<String>,
+    /// Check of `rdmactl check` whose finding on a host of the pair is the cause. Absent if the
+    /// reports that the run read of the hosts show no cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
     /// Number of failed pairs of the host, leaf switch or path; 1 for a pair.
     pub failed: usize,
     /// Number of pairs of the host, leaf switch or path, without pairs that do not apply or were
@@ -237,6 +243,7 @@ impl Finding {
             stage,
             detail,
             hint,
+            check: None,
             failed: 1,
             of: 1,
             both_ways: false,

@@ -24,8 +24,8 @@ pub struct Port {
     /// Data rate in bits per second; `None` while the link is down, because drivers then print a
     /// fictitious rate.
     pub rate_bps: Option<u64>,
-    /// True if the PCI Express path from the device up to the CPU carries the data rate; `None`
-    /// if the rate or the path is unknown.
+    /// True if the PCI Express path from the device up to the CPU carries the data rate, or as
+    /// much of it as the card supports; `None` if the rate or the path is unknown.
     pub pci_suffices: Option<bool>,
     /// Content of the `rate` file of the kernel, verbatim.
     pub rate_text: Option<String>,
@@ -85,6 +85,15 @@ impl Port {
     /// Returns true if the port carries traffic.
     pub fn is_active(&self) -> bool {
         self.state.is_some_and(PortState::is_active)
+    }
+
+    /// Returns the data rate without the line coding, in bits per second. Up to QDR, InfiniBand
+    /// names the signaling rate; the coding 8b/10b leaves four fifths of it.
+    pub fn payload_rate_bps(&self) -> Option<u64> {
+        let is_signaling_rate = self.protocol == Some(Protocol::Ib)
+            && matches!(self.link_speed.as_deref(), Some("SDR" | "DDR" | "QDR"));
+        let rate_bps = self.rate_bps?;
+        Some(if is_signaling_rate { rate_bps / 5 * 4 } else { rate_bps })
     }
 
     /// Returns true for an active port to which a subnet manager assigns LIDs and partitions.
@@ -179,4 +188,17 @@ fn a_port_whose_link_recovers_carries_traffic() {
     let others = [PortState::Nop, PortState::Down, PortState::Init, PortState::Armed];
     assert!(active.into_iter().all(PortState::is_active));
     assert!(!others.into_iter().any(PortState::is_active));
+}
+
+#[test]
+fn a_rate_up_to_qdr_contains_the_line_coding_of_infiniband() {
+    let payload = |protocol, speed: &str| {
+        let link_speed = Some(speed.to_owned());
+        let rate_bps = Some(40_000_000_000);
+        Port { protocol, rate_bps, link_speed, ..Port::default() }.payload_rate_bps()
+    };
+    assert_eq!(payload(Some(Protocol::Ib), "QDR"), Some(32_000_000_000));
+    assert_eq!(payload(Some(Protocol::Ib), "FDR10"), Some(40_000_000_000), "64b/66b");
+    assert_eq!(payload(Some(Protocol::Roce), "QDR"), Some(40_000_000_000), "40 Gb Ethernet");
+    assert_eq!(Port::default().payload_rate_bps(), None);
 }

@@ -51,6 +51,7 @@ impl Problem {
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {
             "EACCES" => KnownFix::AllowDeviceFiles,
+            "ENOENT" => KnownFix::CreateDeviceFiles,
             _ => KnownFix::ListDeviceFiles,
         };
         Self {
@@ -111,7 +112,7 @@ impl Problems {
 
     /// Returns true if a problem affects the value of a key: a problem of the key itself, of a
     /// part of the key, or of a container of the key (`mlx5_0` contains `mlx5_0/1/state`).
-    pub fn touch(&self, key: &str) -> bool {
+    pub fn affects(&self, key: &str) -> bool {
         let mut containers = key.match_indices('/').map(|(end, _)| &key[..end]);
         !self.within(key).is_empty() || containers.any(|container| self.has(container))
     }
@@ -169,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_touch_by_whole_names() {
+    fn a_problem_affects_keys_by_whole_names() {
         let known = problems(&["mlx5_0/1/state", "mlx5_0-a", "rxe0/1", "siw0/1/gids/3"]);
         for key in ["mlx5_0/1/state", "mlx5_0/1", "mlx5_0", "rxe0/1/gids/7", "siw0/1/gids"] {
-            assert!(known.touch(key), "{key}");
+            assert!(known.affects(key), "{key}");
         }
         for key in ["mlx5_0/10", "mlx5_0/1/stat", "rxe0/10/gids", "rxe0/2", "siw0/1/gids/30", ""] {
-            assert!(!known.touch(key), "{key}");
+            assert!(!known.affects(key), "{key}");
         }
     }
 
@@ -194,6 +195,6 @@ mod tests {
         known.push(problems(&["c/1"])[0].clone());
         known.extend(problems(&["a"]).iter().cloned());
         assert_eq!(known.iter().map(|one| &*one.key).collect::<Vec<_>>(), ["a", "b", "c/1", "d"]);
-        assert!(known.touch("c/1/x"));
+        assert!(known.affects("c/1/x"));
     }
 }

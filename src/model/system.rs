@@ -111,6 +111,14 @@ pub struct ConnectedNetwork {
     pub bits: u8,
 }
 
+impl ConnectedNetwork {
+    /// Returns false for the networks of link-local and multicast addresses, which may be the
+    /// same on all interfaces (RHEL: `NOZEROCONF`).
+    pub fn is_of_hosts(&self) -> bool {
+        !self.address.is_link_local() && !self.address.is_multicast()
+    }
+}
+
 /// PCI function of a network card that has no RDMA device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleFunction {

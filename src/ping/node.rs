@@ -13,7 +13,7 @@ pub trait Node: Sync {
     fn start(&self, step: Step) -> Ticket;
 
     /// Sends a step whose result is not needed.
-    fn tell(&self, step: Step);
+    fn send(&self, step: Step);
 
     /// Waits for the result of a step. The inner error is the failure that the worker reports.
     ///
@@ -36,7 +36,7 @@ pub trait Node: Sync {
     }
 
     /// Sends a step and waits for its result.
-    fn ask(&self, step: Step, wait: Duration) -> Option<Result<StepResult, StepError>> {
+    fn request(&self, step: Step, wait: Duration) -> Option<Result<StepResult, StepError>> {
         let ticket = self.start(step);
         self.finish(ticket, Deadline::after(wait))
     }

@@ -96,7 +96,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time limit for a connection. In the transition to RTR, the kernel waits 1.04 s for an address
 /// that does not resolve. `rdma_cm` may resolve the address and the route one after the other.
-const CONNECT: Duration = Duration::from_millis(2_500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 /// Time that the operator waits beyond the limits of a step: the step may end late, and its reply
 /// takes time to arrive.
@@ -290,8 +290,8 @@ impl PairRun<'_> {
     /// end sent no counts.
     fn close(&self) -> Option<(Traffic, Traffic)> {
         if !self.is_well() && !self.lacks_first_response() {
-            self.source.tell(self.step(Act::Close));
-            self.target.tell(self.step(Act::Close));
+            self.source.send(self.step(Act::Close));
+            self.target.send(self.step(Act::Close));
             return None;
         }
         // The next measurement must not run while the objects are still being destroyed.
@@ -363,7 +363,7 @@ impl PairRun<'_> {
 
     /// Returns the acts that connect both ends, the act of the source first.
     fn connecting(&self, here: Opened, there: Opened, ack_timeout: u8, retries: u8) -> (Act, Act) {
-        let (deadline_ms, mtu) = (ms(CONNECT), self.mtu(&here, &there));
+        let (deadline_ms, mtu) = (ms(CONNECT_TIMEOUT), self.mtu(&here, &there));
         let act = |remote, remote_gid| {
             Act::Connect(Connecting { remote, remote_gid, mtu, ack_timeout, retries, deadline_ms })
         };
@@ -372,7 +372,7 @@ impl PairRun<'_> {
 
     fn connect(&mut self, here: Opened, there: Opened, ack_timeout: u8, retries: u8) -> Option<()> {
         let (source, target) = self.connecting(here, there, ack_timeout, retries);
-        let wait = CONNECT + Duration::from_secs(1);
+        let wait = CONNECT_TIMEOUT + Duration::from_secs(1);
         self.run_both(source, target, Stage::Connect, wait).map(drop)
     }
 
@@ -385,8 +385,8 @@ impl PairRun<'_> {
         stage: Stage,
     ) -> (StepReply, StepReply) {
         let serving = self.target.start(self.step(serve));
-        let asked = self.source.ask(self.step(ask), wait);
-        self.target.tell(self.step(Act::Stop));
+        let asked = self.source.request(self.step(ask), wait);
+        self.target.send(self.step(Act::Stop));
         let served = self.target.finish(serving, Deadline::after(STOP_TIMEOUT));
         (asked.unwrap_or_else(|| Err(stuck(stage))), served.unwrap_or_else(|| Err(stuck(stage))))
     }

@@ -31,7 +31,7 @@ use crate::sys::poll::{self, is_wait};
 const MESSAGE: usize = 64;
 
 /// Time limit of a connection attempt. The kernel sends a lost SYN again after one second.
-const CONNECT: Duration = Duration::from_millis(1_500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 const ECHO_LIMIT: Duration = Duration::from_secs(1);
 
@@ -171,7 +171,7 @@ fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
 }
 
 fn await_connection(socket: &Socket) -> io::Result<()> {
-    let deadline = Deadline::after(CONNECT);
+    let deadline = Deadline::after(CONNECT_TIMEOUT);
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
     while ready[0].revents().is_empty() {
         if deadline.is_over() {

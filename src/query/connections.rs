@@ -114,7 +114,7 @@ listing! {
 
 fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
     let problems = &row.report.problems;
-    let Some(one) = &row.connection else { return problems.touch(source) };
+    let Some(one) = &row.connection else { return problems.affects(source) };
     if source == "fabric_peers" {
         let part = Part::FabricPeers;
         let is_unread = !row.report.parts.has(part) || problems.has(part.word());
@@ -122,7 +122,7 @@ fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
     }
     let Some(key) = key_of(one, source) else { return false };
     if source != "resources" {
-        return problems.touch(&key);
+        return problems.affects(&key);
     }
     // Without a list of devices, no objects are queried. Owners are another source.
     let mut of_devices = problems.within(source).iter();

@@ -64,7 +64,7 @@ impl DeviceRow<'_> {
         }
         // The problem concerns a whole part, or one device.
         (Part::named(source).is_some() && self.report.problems.has(source))
-            || self.key(source).is_some_and(|key| self.report.problems.touch(&key))
+            || self.key(source).is_some_and(|key| self.report.problems.affects(&key))
     }
 
     pub(super) fn of_device(&self, get: impl Fn(&Device) -> Value) -> Value {

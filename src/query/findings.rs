@@ -27,7 +27,7 @@ listing! {
         finding "nth" "finding.nth";
     columns
     []
-    "finding.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), past (is over)"
+    "finding.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), info (may be intended), past (is over)"
         |row| Value::severity(row.finding.severity);
     "finding.hosts" "HOSTS" Left WithHosts [] "Hosts with the finding, as one host set"
         |row| Value::Text(names::fold(&row.finding.hosts));

@@ -15,7 +15,7 @@ pub(super) fn of_links(
 ) -> Value {
     row.in_netdev(|netdev| {
         let bond = netdev.bond.as_ref();
-        if bond.is_some() && row.report.problems.touch(&key::netdev(&netdev.name, "bond")) {
+        if bond.is_some() && row.report.problems.affects(&key::netdev(&netdev.name, "bond")) {
             return Value::Failed;
         }
         let names: Vec<&String> =
@@ -24,7 +24,7 @@ pub(super) fn of_links(
         let of_ethernet = parts.iter().map(|part| format!("ethernet/{part}"));
         let parts: Vec<String> = of_ethernet.chain(["kind".into(), "vlan".into()]).collect();
         let is_hidden = |name: &&String| {
-            parts.iter().any(|part| row.report.problems.touch(&key::netdev(name, part)))
+            parts.iter().any(|part| row.report.problems.affects(&key::netdev(name, part)))
         };
         if names.iter().any(is_hidden) {
             return Value::Failed;

@@ -184,7 +184,7 @@ struct FindingEntry<'report> {
     severity: &'static str,
     /// Hosts with the finding.
     hosts: &'report [String],
-    /// Device, port, connection, interface or part of a report.
+    /// Device, port, connection, interface, pair of hosts or part of a report.
     subject: String,
     /// Observation, in one sentence.
     what: &'report str,
@@ -209,7 +209,7 @@ struct AcceptedEntry<'report> {
     id: &'static str,
     /// Hosts with the finding.
     hosts: &'report [String],
-    /// Device, port, connection, interface or part of a report.
+    /// Device, port, connection, interface, pair of hosts or part of a report.
     subject: String,
     /// Reason of the policy, or the name of the baseline.
     why: &'report str,

@@ -24,7 +24,10 @@ use std::fmt::Write as _;
 use super::problems::write_entry;
 use super::table::lay_out;
 use super::{escape, json};
-use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingReport, Summary, Verdict};
+use crate::model::ping::{
+    Bandwidth, Code, Finding, Pair, PingReport, Summary, Verdict, name_rails,
+};
+use crate::model::{CheckScope, check, is_plain};
 use crate::names;
 use crate::query::{Align, Value};
 
@@ -135,10 +138,6 @@ pub fn render_origin(report: &PingReport) -> String {
     report.simulated.as_ref().map_or(String::new(), origin)
 }
 
-fn name(report: &PingReport, host: usize) -> String {
-    report.hosts.get(host).map_or("?".into(), |host| escape(&host.name).into_owned())
-}
-
 /// Renders the findings with their fixes, then the summary line.
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
@@ -174,26 +173,41 @@ pub fn render_findings(report: &PingReport) -> String {
 }
 
 fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
-    let ends = |way: &str| {
-        format!("{} {way} {}", name(report, finding.source), name(report, finding.target))
-    };
-    let pair = ends("->");
-    let who = match (finding.host, finding.leaves.as_slice()) {
-        (Some(host), _) => name(report, host),
-        (None, []) => ends(if finding.both_ways { "<->" } else { "->" }),
-        (None, leaves) => name_leaves(leaves),
-    };
-    let who = who + &name_rails(&finding.rails);
+    let pair = report.pair_name(finding.source, finding.target, false);
+    let who = finding.place(report) + &name_rails(&finding.rails);
     let how_often = how_often(report, finding);
     let stage = finding.stage.map_or(String::new(), |stage| format!(", {}", stage.phrase()));
     let word = format!("{} ({how_often}{stage})", finding.code.word());
     let is_told_by_pair = match finding.host {
-        Some(host) => was_reached(report, host),
+        Some(host) => report.was_reached(host),
         None => !finding.leaves.is_empty() || finding.both_ways,
     };
     let seen = if is_told_by_pair { format!("{pair}: ") } else { String::new() };
     let detail = format!("{seen}{}", finding.detail);
     write_entry(text, '!', &who, &word, Some((&detail, finding.hint.as_deref())));
+    write_check(text, report, &[finding]);
+}
+
+/// Writes the command that runs the check that explains all these findings, if there is one.
+fn write_check(text: &mut String, report: &PingReport, findings: &[&Finding]) {
+    let Some(first) = findings.first() else { return };
+    let Some(check) = first.check.as_deref().and_then(check) else { return };
+    if findings.iter().any(|finding| finding.check != first.check) {
+        return;
+    }
+    // A check that compares hosts needs both hosts of a pair.
+    let of_host = |finding: &Finding| finding.host.filter(|_| check.scope != CheckScope::Fleet);
+    let hosts = findings.iter().flat_map(|finding| match of_host(finding) {
+        Some(host) => [host; 2],
+        None => [finding.source, finding.target],
+    });
+    let hosts: BTreeSet<usize> = hosts.collect();
+    let plain = |host: usize| {
+        let name = report.host_name(host);
+        if is_plain(name) { name } else { "HOST" }
+    };
+    let set = names::in_shell(&names::fold(hosts.into_iter().map(plain)));
+    let _ = writeln!(text, "    see: rdmactl check -H {set} --only {}", check.id);
 }
 
 /// Counts peers of a host, pairs of hosts across a leaf switch, or directions of a pair.
@@ -226,44 +240,22 @@ fn write_warnings(text: &mut String, report: &PingReport) {
     }
 }
 
-/// Formats leaf switches or a path: `leaf leaf1`, `path leaf1 - leaf2`.
-fn name_leaves(leaves: &[String]) -> String {
-    let names: Vec<_> = leaves.iter().map(|leaf| escape(leaf)).collect();
-    let noun = if names.len() == 1 { "leaf" } else { "path" };
-    format!("{noun} {}", names.join(" - "))
-}
-
-/// Formats rails: ` rail 1`, ` rails 1,2`; an empty text for all rails.
-fn name_rails(rails: &[usize]) -> String {
-    let numbers: Vec<String> = rails.iter().map(ToString::to_string).collect();
-    match numbers.as_slice() {
-        [] => String::new(),
-        [one] => format!(" rail {one}"),
-        many => format!(" rails {}", many.join(",")),
-    }
-}
-
 /// Writes the pairs that worked at the second attempt only, which may point to a fault.
 fn write_recovered(text: &mut String, report: &PingReport) {
     let recovered: Vec<(&Pair, &Verdict)> =
         report.pairs.iter().filter_map(|pair| Some((pair, pair.failed_first()?))).collect();
     for (pair, first) in recovered.iter().take(MAX_PAIRS) {
-        let (source, target) = (name(report, pair.source), name(report, pair.target));
-        let code = first.code.word();
+        let (ends, code) = (report.pair_name(pair.source, pair.target, false), first.code.word());
         let _ = writeln!(
             text,
-            "{source} -> {target}: ok at the second attempt; the first attempt was {code}"
+            "{}: ok at the second attempt; the first attempt was {code}",
+            escape(&ends)
         );
         let _ = writeln!(text, "    {}", escape(&first.detail));
     }
     if let Some(more) = recovered.len().checked_sub(MAX_PAIRS).filter(|&more| more > 0) {
         let _ = writeln!(text, "{more} more pairs: ok at the second attempt");
     }
-}
-
-/// True if a host was reached. For other hosts, the reason of the failure replaces the pairs.
-fn was_reached(report: &PingReport, host: usize) -> bool {
-    report.hosts.get(host).is_some_and(|host| host.failure.is_none())
 }
 
 /// Counts findings by code: `roce.udp4791_blocked 970, mtu.blackhole 10`.

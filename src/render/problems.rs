@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::model::{Finding, Severity};
+use crate::model::{Finding, Severity, Subject};
 use crate::names;
 
 const MAX_FINDINGS: usize = 20;
@@ -24,10 +24,11 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// Returns hosts and subject of a finding; the hosts only if the user named them. The text is not
-/// escaped.
+/// Returns hosts and subject of a finding; the hosts only if the user named them, and the subject
+/// does not. The text is not escaped.
 pub(super) fn who(finding: &Finding, hosts_named: bool) -> String {
-    let hosts = if hosts_named { names::fold(&finding.hosts) + " " } else { String::new() };
+    let has_hosts = hosts_named && !matches!(finding.subject, Subject::Pair(_));
+    let hosts = if has_hosts { names::fold(&finding.hosts) + " " } else { String::new() };
     format!("{hosts}{}", finding.subject)
 }
 

@@ -1,4 +1,4 @@
-//! Changes between the samples of `top`: marks that fade, and findings about recent changes.
+//! Changes between the samples of `top`: marks that fade, and recent changes for findings.
 //!
 //! `snapshot` compares each sample with the one before; views and findings read the result.
 
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use super::Sample;
 use super::errors::Errors;
 use super::past_problems::PastProblems;
-use crate::analyse::findings::{Changed, changes};
+use crate::analyse::check::{Changed, Passed};
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_state::TransportState;
-use crate::model::{Connection, Finding};
+use crate::model::Connection;
 
 /// Time for which a change is marked in its row.
 pub(super) const FLASH: Duration = Duration::from_secs(10);
@@ -113,7 +113,7 @@ impl Changes {
 
     fn compare_connections(&mut self, sample: &Sample, host: usize) {
         let at = sample.at;
-        let connections = sample.connections.get(host).map(Vec::as_slice).unwrap_or_default();
+        let connections = sample.connections(host);
         let known = self.known.entry(host).or_default();
         if known.equals(connections) {
             return;
@@ -135,25 +135,29 @@ impl Changes {
         self.connections.get(&(host, id.to_owned()))
     }
 
-    pub(super) fn findings(&self, sample: &Sample) -> Vec<Finding> {
-        let mut all: Vec<(&str, Changed<'_>)> = Vec::new();
-        let mut connections = self.connections.iter().peekable();
-        for (host, report) in sample.reports.iter().enumerate() {
-            while let Some((_, change)) = connections.next_if(|((of, _), _)| *of == host) {
-                let consumer = (change.consumer.0, change.consumer.1.as_str());
-                let changed = Changed::Connection { consumer, was: change.was, is: change.is };
-                all.push((report.host.as_str(), changed));
-            }
-            for port in self.errors.fresh(host, sample.at) {
-                let (port, counted) = ((&*port.device, port.port), port.counted.as_slice());
-                all.push((report.host.as_str(), Changed::Errors { port, counted }));
-            }
-        }
-        for past in self.past_problems.past() {
-            let Some(report) = sample.reports.get(past.host) else { continue };
-            let (code, subject, what) = (past.code, &past.subject, past.what.as_str());
-            all.push((report.host.as_str(), Changed::Passed { code, subject, what }));
-        }
-        changes(all.into_iter())
+    /// Returns the recent changes on a host: of its connections, and errors of its ports.
+    pub(super) fn of_host(&self, host: usize, at: Instant) -> Vec<Changed<'_>> {
+        let connections = self.connections.range((host, String::new())..);
+        let connections = connections.take_while(|((of, _), _)| *of == host).map(|(_, change)| {
+            let consumer = (change.consumer.0, change.consumer.1.as_str());
+            Changed::Connection { consumer, was: change.was, is: change.is }
+        });
+        let ports = self.errors.fresh(host, at).into_iter();
+        let errors = ports.map(|port| Changed::Errors {
+            port: (&*port.device, port.port),
+            counted: port.counted.as_slice(),
+        });
+        connections.chain(errors).collect()
+    }
+
+    /// Returns the problems that are over, the latest first.
+    pub(super) fn passed<'sample>(
+        &'sample self,
+        sample: &'sample Sample,
+    ) -> impl Iterator<Item = Passed<'sample>> {
+        self.past_problems.past().filter_map(move |past| {
+            let host = &sample.reports.get(past.host)?.host;
+            Some(Passed { host, code: past.code, subject: &past.subject, what: &past.what })
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Error counters of ports since the start of `top`.
 //!
-//! `changes` makes findings of recent errors; the snapshot subtracts a reset.
+//! `changes` passes recent errors on for findings; the snapshot subtracts a reset.
 
 use std::collections::HashMap;
 use std::sync::Arc;

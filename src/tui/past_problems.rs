@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::Sample;
+use crate::analyse::check::failed_state_check;
 use crate::clock;
 use crate::model::{PortState, Reason, Subject};
 
@@ -116,11 +117,7 @@ fn states(sample: &Sample, host: usize) -> Vec<(Subject, &'static str, String)> 
             continue;
         }
         for port in &device.ports {
-            let code = match port.state {
-                None | Some(PortState::Active | PortState::ActiveDefer) => continue,
-                Some(PortState::Down | PortState::Nop) => "port.down",
-                Some(PortState::Init | PortState::Armed) => "port.not_active",
-            };
+            let Some(code) = failed_state_check(port) else { continue };
             let word = port.state.map_or("", PortState::word);
             let subject = Subject::Port(device.name.clone(), port.number);
             all.push((subject, code, format!("was {word}")));

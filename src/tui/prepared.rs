@@ -8,11 +8,10 @@ use std::sync::Arc;
 use super::changes::Changes;
 use super::history::History;
 use super::{RecordingPosition, Sample};
-use crate::analyse::findings::{HostFacts, findings};
 use crate::analyse::resource_counts::ResourceCounts;
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_counts::TransportCounts;
-use crate::model::{Finding, HostReport};
+use crate::model::HostReport;
 
 /// Sample with all data that can be derived without earlier samples.
 #[derive(Debug, Clone)]
@@ -54,25 +53,17 @@ pub(super) struct Derived {
     pub(super) shares: Vec<TransportCounts>,
     /// Processes and kernel modules that hold resources, for each host.
     pub(super) holdings: Vec<Vec<ResourceCounts>>,
-    pub(super) findings: Vec<Finding>,
 }
 
 impl Prepared {
     /// Derives the data of a sample.
     pub fn of(sample: Arc<Sample>) -> Self {
-        let facts = sample.reports.iter().enumerate().map(|(host, report)| HostFacts {
-            report,
-            failure: sample.failure(host),
-            connections: sample.connections.get(host).map(Vec::as_slice).unwrap_or_default(),
-        });
-        let findings = findings(facts);
         let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
         let derived = Arc::new(Derived {
             hosts: ports.iter().map(|all| Traffic::total(all.iter().copied())).collect(),
             shares: sample.connections.iter().map(|all| TransportCounts::of(all)).collect(),
             holdings: sample.reports.iter().map(ResourceCounts::all_of).collect(),
             ports,
-            findings,
         });
         Self { sample, derived, place: None, past: None }
     }

@@ -27,6 +27,10 @@ impl Sample {
         let seen = self.seen.get(host).and_then(|seen| seen.failure.as_ref());
         seen.or(self.reports.get(host)?.failure.as_ref())
     }
+
+    pub(super) fn connections(&self, host: usize) -> &[Connection] {
+        self.connections.get(host).map(Vec::as_slice).unwrap_or_default()
+    }
 }
 
 /// Last response of a host.

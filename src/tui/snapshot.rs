@@ -12,7 +12,7 @@ use super::history::History;
 use super::prepared::{Derived, EarlierSamples, Prepared};
 use super::view::HostFilter;
 use super::{LastResponse, RecordingPosition, Sample};
-use crate::analyse::findings::worst_first;
+use crate::analyse::check::{HostFacts, live_findings};
 use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject};
 
@@ -56,7 +56,7 @@ impl Snapshot {
         let mut past = past.or(known).unwrap_or_default();
         past.take(&sample, &derived.ports);
         let EarlierSamples { history, changes } = past;
-        let findings = Arc::new(CurrentFindings::of(&sample, &derived, &changes));
+        let findings = Arc::new(CurrentFindings::of(&sample, &changes));
         Self { sample, derived, place, findings, history, changes, zero: Arc::default() }
     }
 
@@ -74,7 +74,7 @@ impl Snapshot {
     }
 
     pub(super) fn connections(&self, host: usize) -> &[Connection] {
-        self.sample.connections.get(host).map(Vec::as_slice).unwrap_or_default()
+        self.sample.connections(host)
     }
 
     /// Returns the reports that a filter admits, each with the index of its host.
@@ -142,10 +142,14 @@ impl Snapshot {
 }
 
 impl CurrentFindings {
-    fn of(sample: &Sample, derived: &Derived, changes: &Changes) -> Self {
-        let mut all = derived.findings.clone();
-        all.extend(changes.findings(sample));
-        let all = worst_first(all);
+    fn of(sample: &Sample, changes: &Changes) -> Self {
+        let facts = sample.reports.iter().enumerate().map(|(host, report)| HostFacts {
+            report,
+            failure: sample.failure(host),
+            connections: sample.connections(host),
+            changes: changes.of_host(host, sample.at),
+        });
+        let all = live_findings(&facts.collect::<Vec<_>>(), changes.passed(sample));
         let index: HashMap<&str, usize> =
             sample.reports.iter().enumerate().map(|(at, one)| (one.host.as_str(), at)).collect();
         let mut of_host = vec![Vec::new(); sample.reports.len()];

@@ -35,13 +35,18 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts everything, and a job without processes of its own.
     pub(crate) fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// Starts everything with further lines of slurm.conf.
+    pub(crate) fn start_with(settings: &str) -> Self {
         let directory = TempDir::new().expect("a directory for the test");
         // munged wants to be reached by everybody.
         let open = fs::Permissions::from_mode(0o755);
         fs::set_permissions(directory.path(), open).expect("its rights");
         let mut cluster = Self { directory, job: String::new(), daemons: Vec::new() };
         cluster.start_munged();
-        cluster.write_config();
+        cluster.write_config(settings);
         let config = cluster.config();
         let mut controller = tool("slurmctld", "slurmctld");
         controller.args(["-D", "-c", "-f"]).arg(&config);
@@ -80,7 +85,7 @@ impl Cluster {
         wait_until("munged has its socket", || socket.exists());
     }
 
-    fn write_config(&self) {
+    fn write_config(&self, settings: &str) {
         let place = self.directory.path().display();
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let name = name.split('.').next().unwrap_or_default().to_owned();
@@ -99,7 +104,7 @@ impl Cluster {
              SlurmdParameters=config_overrides\nStateSaveLocation={place}/state\n\
              SlurmdSpoolDir={place}/spool-%n\nSlurmctldPidFile={place}/slurmctld.pid\n\
              SlurmdPidFile={place}/slurmd-%n.pid\nSlurmctldLogFile={place}/slurmctld.log\n\
-             SlurmdLogFile={place}/slurmd-%n.log\n"
+             SlurmdLogFile={place}/slurmd-%n.log\n{settings}"
         );
         for (number, port) in (1..).zip(ports) {
             let _ = writeln!(

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 
-/// n1: NFS, an NVMe target and an iSCSI target, each over RDMA and over TCP.
-const SERVER: &str = r"
+/// n1: NFS over RDMA and over TCP.
+const NFS_SERVER: &str = r"
 set -e
-modprobe -a nfsd rpcrdma nvmet nvmet-tcp nvmet-rdma loop target_core_mod iscsi_target_mod ib_isert tcp_diag smc smc_diag
+modprobe -a nfsd rpcrdma
 mkdir -p /srv/share /var/lib/nfs/rpc_pipefs /var/lib/nfs/nfsdcltrack /proc/fs/nfsd
 mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
 mountpoint -q /srv/share || mount -t tmpfs tmpfs /srv/share
@@ -20,6 +20,12 @@ dd if=/dev/zero of=/srv/share/file bs=1M count=2 2>/dev/null
 rpc.mountd -N 2 -N 3
 exportfs -ra
 rpc.nfsd -N 3 --rdma=20049 2
+";
+
+/// n1: an NVMe target and an iSCSI target, each over RDMA and over TCP.
+const SERVER: &str = r"
+set -e
+modprobe -a nvmet nvmet-tcp nvmet-rdma loop target_core_mod iscsi_target_mod ib_isert tcp_diag smc smc_diag
 truncate -s 8M /srv/disk
 disk=$(losetup -f --show /srv/disk)
 mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
@@ -111,13 +117,24 @@ setsid perl -MSocket -e '
     while (1) { send(R, q(x), 0, sockaddr_in(4000, inet_aton($ENV{ADDRESS}))); select(undef, undef, undef, 0.5) }' > /dev/null 2>&1 &
 ";
 
+/// Starts NFS on n1, over RDMA and over TCP; returns the address of n1.
+pub(crate) fn serve_nfs(lab: &Cluster) -> String {
+    run(lab, "n1", NFS_SERVER);
+    address(lab)
+}
+
+/// Returns the address of n1 on its rail.
+fn address(lab: &Cluster) -> String {
+    let said = lab.on("n1", "ip -4 -o address show eth1");
+    let cidr = said.split_whitespace().nth(3).expect("an address");
+    cidr.split('/').next().expect("an address").to_owned()
+}
+
 /// Boots nothing: `lab` is up and clean.
 pub(crate) fn assert_told(lab: &Cluster) {
-    let address =
-        lab.on("n1", "ip -4 -o address show eth1").split_whitespace().nth(3).map(str::to_owned);
-    let address =
-        address.and_then(|cidr| cidr.split('/').next().map(str::to_owned)).expect("an address");
+    let address = address(lab);
     assert_rds_told(lab, &address);
+    serve_nfs(lab);
     run(lab, "n1", &format!("ADDRESS={address}\n{SERVER}"));
     run(lab, "n2", &format!("ADDRESS={address}\n{CLIENT}"));
     run(lab, "n1", &format!("export ADDRESS={address}\n{WAITING}"));
@@ -212,7 +229,7 @@ fn assert_rds_told(lab: &Cluster, address: &str) {
     is_told("rdma", "ok");
 }
 
-fn run(lab: &Cluster, node: &str, script: &str) {
+pub(crate) fn run(lab: &Cluster, node: &str, script: &str) {
     let wrapped =
         format!("( {script} ) > /tmp/script.log 2>&1; echo \"exit $?\"; cat /tmp/script.log");
     let said = lab.on(node, &format!("bash -c {}", quoted(&wrapped)));

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use rdmactl::model::ping::PingReport;
 use rdmactl::model::{
-    Connection, Consumers, HostFailure, HostReport, Problem, Reason, Resource, VerbsState, Via,
+    Connection, Consumers, HostFailure, HostReport, Parts, Problem, Reason, Resource, VerbsState,
+    Via,
 };
+use rdmactl::query::LIVE_PARTS;
 use rdmactl::tui::{LastResponse, Sample};
 use serde_json::{Value, json};
 
@@ -76,11 +78,12 @@ pub(crate) fn port(number: u32, state: &str, rx: u64, tx: u64) -> Value {
     })
 }
 
-/// A device with ports.
+/// A device with ports. A device of mlx5 is hardware in a slot of its own.
 pub(crate) fn device(name: &str, ports: &[Value]) -> Value {
+    let pci = name.strip_prefix("mlx5_").map(|number| format!("0000:{number}7:00.0"));
     json!({
         "name": name, "hca_type": "MT4129", "driver": "mlx5_core", "firmware": "28.39.2048",
-        "ports": ports,
+        "pci": pci, "ports": ports,
     })
 }
 
@@ -89,9 +92,15 @@ pub(crate) fn host(name: &str, devices: &[Value]) -> Host {
     let mut report = HostReport::empty(name, Via::Agent);
     report.rdma_core = Some(true);
     report.kernel = Some("5.14.0-427.el9.x86_64".into());
+    report.parts = Parts::from(LIVE_PARTS);
     report.verbs = VerbsState::Answered;
-    report.devices =
-        devices.iter().map(|one| serde_json::from_value(one.clone()).expect("a device")).collect();
+    let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+    let device = |(at, one): (usize, &Value)| {
+        let mut one = one.clone();
+        one["node_guid"] = json!(format!("0002:c903:{digits:0>4}:{at:04x}"));
+        serde_json::from_value(one).expect("a device")
+    };
+    report.devices = devices.iter().enumerate().map(device).collect();
     report.resources = Some(Vec::new());
     report.consumers = Some(Consumers::default());
     Host { report, answered_s: Some(0), failure: None, connections: Vec::new() }
@@ -175,6 +184,8 @@ pub(crate) fn packets(second: u64) -> Vec<Host> {
         port["link_layer"] = json!("ethernet");
         port["rate_bps"] = Value::Null;
         port["netdev"] = json!("eth0");
+        let address = format!("::ffff:10.9.0.{number}");
+        port["gids"] = json!([{ "index": 1, "value": address, "kind": "roce_v2" }]);
         port["counters"] = json!([
             counter("hardware", "rcvd_pkts", "events", rate),
             counter("hardware", "sent_pkts", "events", rate / 3),

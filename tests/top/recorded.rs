@@ -5,7 +5,8 @@ use std::fs;
 use rdmactl::analyse::connections::connections;
 use rdmactl::capture::Capture;
 use rdmactl::collect::host_report;
-use rdmactl::model::{HostReport, Part, Parts, Via};
+use rdmactl::model::{HostReport, Parts, Via};
+use rdmactl::query::LIVE_PARTS;
 use rdmactl::source::Recorded;
 
 use crate::committed::package;
@@ -21,8 +22,7 @@ pub(crate) fn hosts(fixture: Option<&str>) -> Vec<Host> {
         .filter(|name| fixture.is_none_or(|wanted| wanted == name))
         .collect();
     names.sort();
-    // `top` does not read the settings of the system, and the captures do not hold them.
-    let parts = Parts::all().without(&Parts::from([Part::System]));
+    let parts = Parts::from(LIVE_PARTS);
     let mut reports: Vec<HostReport> = Vec::new();
     for name in names {
         let path = package(&format!("tests/fixtures/{name}/capture.ndjson"));

@@ -3,6 +3,13 @@
 from .fault import Fault
 
 WIRE = "/usr/lib/rdmalab/wire"
+NFT = "/usr/sbin/nft"
+TABLE = "inet rdmalab"
+# Deletes the table, whether it is there or not.
+NO_RULES = f"add table {TABLE}; delete table {TABLE}"
+RULES = "; ".join([NO_RULES, f"add table {TABLE}"] + [
+    f"add chain {TABLE} {way} {{ type filter hook {way} priority 0; }}; "
+    f"add rule {TABLE} {way} udp dport 4791 drop" for way in ("input", "output")])
 
 FAULTS = (
     Fault("udp4791-drop", "drops RoCE v2 (UDP port 4791) in both directions, as a firewall does",
@@ -12,6 +19,9 @@ FAULTS = (
     Fault("udp4791-drop-in", "drops RoCE v2 packets to the node",
           "roce.udp4791_blocked or path.asymmetric, with the direction named",
           f"{WIRE} drop-udp4791 $DEV ingress 14", f"{WIRE} undrop $DEV 14"),
+    Fault("nftables-drop", "drops RoCE v2 (UDP port 4791) in both directions by rules of nftables",
+          "roce.udp4791_blocked, with TCP ok; a finding of `check --active` at the node",
+          f"{NFT} '{RULES}'", f"{NFT} '{NO_RULES}'"),
     Fault("drop-large", "drops packets to the node that are longer than 1,400 bytes; all MTUs look right",
           "mtu.blackhole: 64 bytes pass, a path-MTU message does not",
           f"{WIRE} drop-large $DEV 20", f"{WIRE} undrop $DEV 20"),

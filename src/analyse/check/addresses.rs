@@ -18,7 +18,7 @@ const IDS: [&str; 6] = [
     "mtu.differs",
 ];
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let is_alone = responding(reports).count() < 2;
     for (host, _) in responding(reports) {
         for id in IDS {
@@ -34,7 +34,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     }
     let names: Vec<&str> = reports.iter().map(|report| report.host.as_str()).collect();
     let with_report = |report| Some(report).filter(|report: &&HostReport| report.failure.is_none());
-    let inventories: Vec<Option<&HostReport>> = reports.iter().map(with_report).collect();
+    let inventories: Vec<Option<&HostReport>> = reports.iter().copied().map(with_report).collect();
     let duplicates = Duplicates::of(&names, &inventories);
     for warning in &duplicates.warnings {
         add(warning, results);
@@ -47,19 +47,23 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
 }
 
 /// Adds a warning as a finding of the hosts that it names.
-fn add(warning: &Warning, results: &mut Results<'_>) {
+pub(super) fn add(warning: &Warning, results: &mut Results<'_>) {
     let Some(check) = check(warning.code.word()) else { return };
     let found = Finding::new(check.severity, check.id, Subject::Host, &warning.detail);
     results.found_on(&warning.hosts, found.fix(&warning.hint));
 }
 
-/// Returns the active ports of a protocol; the rail is the position of the port among them on its
-/// host.
-fn used_ports(reports: &[HostReport], protocol: Protocol) -> impl Iterator<Item = UsedPort<'_>> {
+/// Returns the active ports of a protocol; the rail is the position of the port among all ports
+/// of the protocol on its host, so that a port without a link does not move the others.
+fn used_ports<'run>(
+    reports: &'run [&'run HostReport],
+    protocol: Protocol,
+) -> impl Iterator<Item = UsedPort<'run>> {
     responding(reports).flat_map(move |(host, report)| {
-        let is_used = move |port: &Port| port.protocol == Some(protocol) && port.is_active();
-        let ports = report.ports().filter(move |(_, port)| is_used(port));
-        ports.enumerate().map(move |(rail, (device, port))| UsedPort {
+        let of_protocol = move |port: &Port| port.protocol == Some(protocol);
+        let ports = report.ports().filter(move |(_, port)| of_protocol(port)).enumerate();
+        let active = ports.filter(|(_, (_, port))| port.is_active());
+        active.map(move |(rail, (device, port))| UsedPort {
             rail,
             host,
             protocol,

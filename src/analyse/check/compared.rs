@@ -33,7 +33,7 @@ struct Comparison {
     fix: &'static str,
 }
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let hosts = || responding(reports);
     let devices = || {
         hosts().flat_map(|(host, one)| one.devices.iter().map(move |device| (host, one, device)))
@@ -101,7 +101,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
 }
 
 /// Compares what the operating systems of the hosts set.
-fn compare_systems(reports: &[HostReport], results: &mut Results<'_>) {
+fn compare_systems(reports: &[&HostReport], results: &mut Results<'_>) {
     let hosts = || responding(reports);
     compare(&SETTING, hosts().flat_map(|(host, report)| settings(host, report)), results);
     let governors = hosts().filter_map(|(host, report)| {
@@ -128,7 +128,7 @@ fn compare_systems(reports: &[HostReport], results: &mut Results<'_>) {
 }
 
 /// Adds "unknown" to the comparisons of the values that could not be read.
-fn judge_unread(reports: &[HostReport], results: &mut Results<'_>) {
+fn judge_unread(reports: &[&HostReport], results: &mut Results<'_>) {
     // A single host is not compared.
     if responding(reports).count() < 2 {
         return;
@@ -331,16 +331,17 @@ fn compare<'report>(
         let check = (*id).to_owned();
         results.usual(ExpectedValue { check, of: group.clone(), value: usual.value.to_owned() });
         for member in members {
-            let what = format!(
-                "{} {}; {} of {} {noun} have {}",
-                named(value, group),
-                member.value,
-                usual.count,
-                usual.all,
-                usual.value
-            );
-            let is_usual = member.value == usual.value;
-            let found = (!is_usual).then(|| member.finding(comparison, &what, usual.value));
+            let found = (member.value != usual.value).then(|| {
+                let what = format!(
+                    "{} {}; {} of {} {noun} have {}",
+                    named(value, group),
+                    member.value,
+                    usual.count,
+                    usual.all,
+                    usual.value
+                );
+                member.finding(comparison, &what, usual.value)
+            });
             results.judged(member.host, id, found);
         }
     }
@@ -375,10 +376,12 @@ impl Member<'_> {
 /// Returns the number of devices of each hardware driver on a host.
 fn counts(host: usize, report: &HostReport) -> Vec<Member<'_>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for device in
-        report.devices.iter().filter(|one| !one.is_software() && one.gone_since_ns.is_none())
-    {
-        if let Some(driver) = device.driver.as_deref().filter(|_| !device.is_virtual_function()) {
+    let is_counted = |device: &&Device| {
+        let is_part = device.is_virtual_function() || device.is_sub_device();
+        !is_part && !device.is_software() && device.gone_since_ns.is_none()
+    };
+    for device in report.devices.iter().filter(is_counted) {
+        if let Some(driver) = device.driver.as_deref() {
             *counts.entry(driver).or_default() += 1;
         }
     }
@@ -455,7 +458,7 @@ fn ipoib(host: usize, report: &HostReport) -> Vec<Member<'_>> {
 }
 
 /// Finds ports with RoCE v1 GIDs only, if other hosts use RoCE v2: they cannot connect.
-fn judge_versions(reports: &[HostReport], results: &mut Results<'_>) {
+fn judge_versions(reports: &[&HostReport], results: &mut Results<'_>) {
     const ID: &str = "roce.version_differs";
     let mut ports = Vec::new();
     for (host, report) in responding(reports) {

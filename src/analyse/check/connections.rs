@@ -1,8 +1,7 @@
 //! Checks of connections: the verdicts of `analyse::connections` that need attention.
 
 use super::results::Results;
-use crate::analyse::findings::of_connection;
-use crate::model::{Connection, ConnectionVerdict, HostReport};
+use crate::model::{Connection, ConnectionVerdict, Consumer, Finding, HostReport, Subject};
 
 /// Checks of connections, one for each verdict that needs attention.
 const OF_CONNECTIONS: [&str; 5] = [
@@ -14,21 +13,22 @@ const OF_CONNECTIONS: [&str; 5] = [
 ];
 
 pub(super) fn judge(
-    reports: &[HostReport],
-    connections: &[Vec<Connection>],
+    reports: &[&HostReport],
+    connections: &[&[Connection]],
     results: &mut Results<'_>,
 ) {
     for (host, (report, connections)) in reports.iter().zip(connections).enumerate() {
         if report.failure.is_some() {
             continue;
         }
+        results.skip(host, "connection.changed", "a single sample shows no change; top does");
         if connections.is_empty() {
             let why = "the host has no connection of an RDMA-capable application";
             for id in OF_CONNECTIONS {
                 results.skip(host, id, why);
             }
         }
-        for connection in connections {
+        for connection in *connections {
             if connection.verdict == ConnectionVerdict::Unknown {
                 let why = connection.missing.join(", ");
                 let why = format!("{} {}: {why}", connection.consumer.kind.word(), connection.id);
@@ -42,8 +42,18 @@ pub(super) fn judge(
             }
             if let Some(found) = found {
                 let source = connection.evidence.first().map(|evidence| evidence.source.clone());
-                results.found(host, crate::model::Finding { source, ..found });
+                results.found(host, Finding { source, ..found });
             }
         }
     }
+}
+
+fn of_connection(connection: &Connection) -> Option<Finding> {
+    let (severity, code) = connection.verdict.finding()?;
+    let Consumer { kind, instance, .. } = &connection.consumer;
+    let subject = Subject::Connection(kind.word().to_owned(), instance.clone());
+    let cause = connection.cause.as_ref();
+    let what = cause.map_or(connection.verdict.word(), |cause| cause.text.as_str());
+    let fix = cause.and_then(|cause| cause.fix.clone());
+    Some(Finding { fix, ..Finding::new(severity, code, subject, what) })
 }

@@ -9,7 +9,7 @@ use crate::model::{
     VerbsDevice, VerbsState, key,
 };
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     for (host, report) in responding(reports) {
         let has_hardware = report.devices.iter().any(|device| !device.is_software());
         for device in &report.devices {
@@ -86,15 +86,23 @@ fn judge_identity(host: usize, report: &HostReport, device: &Device, results: &m
     if let Some(problem) = problem(report, &key::device(&device.name, "node_guid")) {
         return results.unknown(host, ID, &*problem.detail);
     }
-    let what = if device.is_virtual_function() {
-        "the virtual function has node GUID 0, so the subnet manager never activates its ports"
+    // The host of a virtual function may not have given it to a guest yet.
+    let (severity, what) = if device.is_virtual_function() {
+        (
+            Severity::Info,
+            "the virtual function has node GUID 0; until it has a GUID, the subnet manager does \
+             not activate its ports",
+        )
     } else {
-        "the device has node GUID 0, so the subnet manager never activates its ports"
+        (
+            Severity::Fail,
+            "the device has node GUID 0, so the subnet manager never activates its ports",
+        )
     };
     let fix = "on the hypervisor: ip link set INTERFACE vf N node_guid GUID; ip link set \
                INTERFACE vf N port_guid GUID";
     let source = format!("/sys/class/infiniband/{}/node_guid", device.name);
-    let found = finding(device, Severity::Fail, ID, what).fix(fix).source(source);
+    let found = finding(device, severity, ID, what).fix(fix).source(source);
     results.judged(host, ID, device.node_guid.is_none().then_some(found));
 }
 

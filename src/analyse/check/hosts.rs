@@ -1,10 +1,12 @@
 //! Checks of a host as a whole: it responds, has RDMA devices, and its data could be read.
 
 use super::results::Results;
-use crate::analyse::findings::{no_device, no_verbs, silent, unreadable};
-use crate::model::{CHECKS, Finding, HostReport, Problem, Severity, Subject};
+use super::unreadable;
+use crate::model::{
+    CHECKS, Finding, HostFailure, HostReport, Problem, Severity, Subject, VerbsState,
+};
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     for (host, report) in reports.iter().enumerate() {
         if let Some(failure) = &report.failure {
             results.found(host, silent(failure));
@@ -19,12 +21,22 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     }
 }
 
+/// Returns the finding of a host that does not respond.
+fn silent(failure: &HostFailure) -> Finding {
+    let what = failure.detail.clone();
+    let found = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
+    Finding { fix: failure.fix.clone(), ..found }
+}
+
 fn judge_devices(host: usize, report: &HostReport, results: &mut Results<'_>) {
     const ID: &str = "host.no_device";
     if report.rdma_core.is_none() || report.problems.has("devices") {
         return results.unknown(host, ID, "the list of RDMA devices could not be read");
     }
-    let found = no_device(report).map(|found| found.source("/sys/class/infiniband"));
+    let found = report.no_device().map(|(what, fix)| {
+        let found = Finding::new(Severity::Warn, ID, Subject::Host, what).fix(fix);
+        found.source("/sys/class/infiniband")
+    });
     results.judged(host, ID, found);
 }
 
@@ -45,8 +57,9 @@ fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
             results.pass(host, id);
         }
     }
+    let others = others.into_iter().filter(|problem| !unreadable::is_absent(report, problem));
     let (unrecorded, others): (Vec<&Problem>, Vec<&Problem>) =
-        others.into_iter().partition(|problem| problem.not_recorded);
+        others.partition(|problem| problem.not_recorded);
     let mut found: Vec<Finding> = unreadable::findings(&others).collect();
     if let Some(first) = unrecorded.first() {
         let count = unrecorded.len();
@@ -65,6 +78,15 @@ fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
     for one in found {
         results.found(host, one);
     }
+}
+
+/// Returns the finding of a host with devices on which libibverbs could not be queried.
+fn no_verbs(report: &HostReport) -> Option<Finding> {
+    let VerbsState::Unavailable { detail, fix } = &report.verbs else { return None };
+    let subject = Subject::Part("verbs".into());
+    let verbs = Finding::new(Severity::Unknown, "unreadable", subject, detail);
+    let verbs = Finding { fix: fix.clone().map(String::from), ..verbs };
+    (!report.devices.is_empty()).then_some(verbs)
 }
 
 /// True for a device file of verbs that cannot be opened. Files of management datagrams are for

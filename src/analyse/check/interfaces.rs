@@ -10,7 +10,7 @@ use crate::model::{Bond, Finding, HostReport, Netdev, Protocol, Severity, Subjec
 /// `bond_lag_tx_type` of the bonding driver).
 const SUPPORTED_MODES: [&str; 3] = ["802.3ad", "active-backup", "balance-xor"];
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     for (host, report) in responding(reports) {
         for netdev in bonds(report) {
             judge_bond(host, report, netdev, results);

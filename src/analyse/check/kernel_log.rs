@@ -59,7 +59,7 @@ const CHECKS: [(KernelFaultKind, &str, Severity, &str, &str); 7] = [
     ),
 ];
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let ids = CHECKS.map(|(_, id, ..)| id);
     for (host, report) in responding(reports) {
         let faults = report.system.as_ref().and_then(|system| system.kernel_faults.as_ref());

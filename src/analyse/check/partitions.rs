@@ -9,9 +9,10 @@ use crate::model::{Finding, HostReport, Membership, Netdev, Port, Severity, Subj
 /// (Documentation/infiniband/ipoib.rst).
 const DATAGRAM_MTU: u32 = 2044;
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     // Limited clients of full members are a valid design; limited members alone are not.
-    let has_full_member = reports.iter().flat_map(subnet_ports).any(|(_, port)| is_full(port));
+    let mut ports = reports.iter().copied().flat_map(subnet_ports);
+    let has_full_member = ports.any(|(_, port)| is_full(port));
     let severity = if has_full_member { Severity::Info } else { Severity::Warn };
     for (host, report) in responding(reports) {
         judge_keys(host, report, severity, results);

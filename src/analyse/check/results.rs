@@ -4,12 +4,13 @@
 //! Findings that another finding of the host explains are hidden below it. Equal findings of
 //! several hosts are one finding.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::CheckOptions;
-use crate::analyse::findings::worst_first;
+use super::{CheckOptions, unreadable};
 use crate::analyse::folded::Folded;
+use crate::model::ping::PingReport;
 use crate::model::{
     CHECKS, Check, CheckReport, CheckResult, CheckedFinding, ExpectedValue, Finding, HostReport,
     HostResults, Part, Policy, Problem, Severity, Subject, check, key, selects_check,
@@ -18,19 +19,26 @@ use crate::model::{
 /// Collector of results.
 pub(super) struct Results<'run> {
     options: &'run CheckOptions,
-    reports: &'run [HostReport],
+    reports: &'run [&'run HostReport],
     hosts: Vec<HostResults>,
     /// Results of the checks whose parts a report does not have, by host.
     unread: Vec<BTreeMap<&'static str, CheckResult>>,
     findings: Vec<Vec<Finding>>,
     /// Findings that concern several hosts together, with the indices of the hosts.
     of_several: Vec<(Vec<usize>, Finding)>,
+    /// Host and cause of each finding that is listed only below its cause, with its check.
+    below: Vec<(usize, Cause, &'static str)>,
     /// Values of the majorities.
     usual: Vec<ExpectedValue>,
+    /// True if only the findings are wanted.
+    findings_only: bool,
 }
 
+/// Check and subject of a finding that explains others.
+pub(super) type Cause = (&'static str, Subject);
+
 impl<'run> Results<'run> {
-    pub(super) fn new(reports: &'run [HostReport], options: &'run CheckOptions) -> Self {
+    pub(super) fn new(reports: &'run [&'run HostReport], options: &'run CheckOptions) -> Self {
         let host = |report: &HostReport| HostResults {
             host: report.host.clone(),
             results: BTreeMap::new(),
@@ -38,17 +46,29 @@ impl<'run> Results<'run> {
         Self {
             options,
             reports,
-            hosts: reports.iter().map(host).collect(),
-            unread: reports.iter().map(unread_checks).collect(),
+            hosts: reports.iter().copied().map(host).collect(),
+            unread: reports.iter().copied().map(unread_checks).collect(),
             findings: reports.iter().map(|_| Vec::new()).collect(),
             of_several: Vec::new(),
+            below: Vec::new(),
             usual: Vec::new(),
+            findings_only: false,
         }
+    }
+
+    /// Drops the results of the single hosts. `top` needs the findings of each sample only.
+    pub(super) fn without_results(self) -> Self {
+        Self { findings_only: true, ..self }
     }
 
     /// Returns the policy of the site.
     pub(super) fn policy(&self) -> &'run Policy {
         &self.options.policy
+    }
+
+    /// Returns the results of the pairs; `None` if no pair was tested.
+    pub(super) fn ping(&self) -> Option<&'run PingReport> {
+        self.options.ping.as_ref()
     }
 
     /// Adds the value of a majority.
@@ -97,11 +117,7 @@ impl<'run> Results<'run> {
         if !self.is_wanted(host, finding.code) {
             return;
         }
-        let mut result = CheckResult::from(finding.severity);
-        if let CheckResult::Unknown(why) = &mut result {
-            why.clone_from(&finding.what);
-        }
-        self.add(host, finding.code, result);
+        self.add(host, finding.code, result_of(&finding));
         if let Some(findings) = self.findings.get_mut(host) {
             findings.push(finding);
         }
@@ -110,15 +126,75 @@ impl<'run> Results<'run> {
     /// Adds a finding that concerns several hosts together. Omits hosts whose reports do not have
     /// the parts of the check.
     pub(super) fn found_on(&mut self, hosts: &[usize], mut finding: Finding) {
-        self.set_severity(&mut finding);
-        let mut hosts = hosts.to_vec();
-        hosts.retain(|host| self.is_wanted(*host, finding.code));
-        for host in &hosts {
-            self.add(*host, finding.code, CheckResult::from(finding.severity));
-        }
+        let hosts = self.add_to_all(hosts, &mut finding);
         if !hosts.is_empty() {
             self.of_several.push((hosts, finding));
         }
+    }
+
+    /// Adds a finding of several hosts that a finding of `host` explains. The cause is then at
+    /// least as severe as the finding.
+    pub(super) fn found_below(
+        &mut self,
+        hosts: &[usize],
+        mut finding: Finding,
+        host: usize,
+        cause: Cause,
+    ) {
+        if self.add_to_all(hosts, &mut finding).is_empty() {
+            return;
+        }
+        let own = self.findings.get_mut(host).into_iter().flatten();
+        let shared = self.of_several.iter_mut().filter(|(hosts, _)| hosts.contains(&host));
+        for found in own.chain(shared.map(|(_, found)| found)) {
+            if (found.code, &found.subject) == (cause.0, &cause.1) {
+                found.severity = found.severity.min(finding.severity);
+            }
+        }
+        self.add(host, cause.0, result_of(&finding));
+        self.below.push((host, cause, finding.code));
+    }
+
+    /// Adds the result of a finding to several hosts. Returns the hosts whose reports have the
+    /// parts of the check.
+    fn add_to_all(&mut self, hosts: &[usize], finding: &mut Finding) -> Vec<usize> {
+        self.set_severity(finding);
+        let mut hosts = hosts.to_vec();
+        hosts.retain(|host| self.is_wanted(*host, finding.code));
+        for host in &hosts {
+            self.add(*host, finding.code, result_of(finding));
+        }
+        hosts
+    }
+
+    /// Returns all findings of a host.
+    fn of_host(&self, host: usize) -> impl Iterator<Item = &Finding> {
+        let own = self.findings.get(host).into_iter().flatten();
+        let shared = self.of_several.iter().filter(move |(hosts, _)| hosts.contains(&host));
+        own.chain(shared.map(|(_, finding)| finding))
+    }
+
+    /// Returns true if a check has a finding on a host.
+    pub(super) fn has(&self, host: usize, id: &str) -> bool {
+        self.of_host(host).any(|finding| finding.code == id)
+    }
+
+    /// Returns the finding of a check on a host, or the finding that explains it. `is_of` selects
+    /// the subject. An observation that may be intended explains nothing.
+    pub(super) fn cause(
+        &self,
+        host: usize,
+        id: &str,
+        is_of: &dyn Fn(&Subject) -> bool,
+    ) -> Option<Cause> {
+        let is_cause = |finding: &&Finding| {
+            finding.code == id && finding.severity.is_problem() && is_of(&finding.subject)
+        };
+        let found = self.of_host(host).find(is_cause)?;
+        let report = self.reports.get(host)?;
+        let cause = self.of_host(host).find(|cause| explains(report, cause, found));
+        let cause = cause.unwrap_or(found);
+        Some((cause.code, cause.subject.clone()))
     }
 
     /// Sets the severity of the policy. A value that could not be read stays unknown.
@@ -162,13 +238,13 @@ impl<'run> Results<'run> {
     }
 
     /// Returns true for a selected check whose parts the report of a host has.
-    fn is_wanted(&self, host: usize, id: &str) -> bool {
+    pub(super) fn is_wanted(&self, host: usize, id: &str) -> bool {
         let is_unread = self.unread.get(host).is_some_and(|checks| checks.contains_key(id));
         self.options.selection.admits(id) && !is_unread
     }
 
     fn add(&mut self, host: usize, id: &'static str, result: CheckResult) {
-        if !self.is_wanted(host, id) {
+        if self.findings_only || !self.is_wanted(host, id) {
             return;
         }
         let Some(host) = self.hosts.get_mut(host) else { return };
@@ -180,7 +256,8 @@ impl<'run> Results<'run> {
 
     /// Hides explained findings, folds equal ones and sorts them.
     pub(super) fn into_report(mut self) -> CheckReport {
-        for check in CHECKS.iter().filter(|check| self.options.selection.admits(check.id)) {
+        let is_kept = |id| !self.findings_only && self.options.selection.admits(id);
+        for check in CHECKS.iter().filter(|check| is_kept(check.id)) {
             for (host, unread) in self.hosts.iter_mut().zip(&mut self.unread) {
                 let none = CheckResult::Skip("the host has nothing of this kind");
                 let missing = unread.remove(check.id).unwrap_or(none);
@@ -191,10 +268,14 @@ impl<'run> Results<'run> {
         let mut accepted: BTreeMap<String, Folded> = BTreeMap::new();
         let mut hidden: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
             BTreeMap::new();
+        for (host, (id, subject), below) in &self.below {
+            let Some(host) = self.hosts.get(*host) else { continue };
+            let key = (*id, subject.clone(), host.host.clone());
+            hidden.entry(key).or_default().insert(*below);
+        }
         let of_hosts = self.reports.iter().zip(&self.hosts).zip(&self.findings);
         for (at, ((report, host), findings)) in of_hosts.enumerate() {
-            let shared = self.of_several.iter().filter(|(hosts, _)| hosts.contains(&at));
-            let causes: Vec<&Finding> = findings.iter().chain(shared.map(|(_, one)| one)).collect();
+            let causes: Vec<&Finding> = self.of_host(at).collect();
             for finding in findings {
                 if let Some(cause) = causes.iter().find(|cause| explains(report, cause, finding)) {
                     let key = (cause.code, cause.subject.clone(), host.host.clone());
@@ -240,6 +321,27 @@ impl<'run> Results<'run> {
     }
 }
 
+/// Sorts findings: by severity; hosts before devices, connections and ports; findings of many
+/// hosts first.
+pub(super) fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let rank = |code: &str| match code.split('.').next() {
+        Some("host") => 0,
+        Some("device") => 1,
+        Some("connection") => 2,
+        _ => 3,
+    };
+    findings.sort_by_key(|one| (one.severity, rank(one.code), Reverse(one.hosts.len())));
+    findings
+}
+
+/// Returns the result of a check with a finding.
+fn result_of(finding: &Finding) -> CheckResult {
+    match finding.severity {
+        Severity::Unknown => CheckResult::Unknown(finding.what.clone()),
+        severity => severity.into(),
+    }
+}
+
 /// Returns the results of the checks whose parts a report does not have.
 fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
     // `hosts` has a result for each check of a host that does not respond.
@@ -250,9 +352,20 @@ fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
         if !report.parts.has(*part) {
             return Some(CheckResult::Skip("this part of the report was not read"));
         }
+        if *part == Part::System && report.system.is_none() {
+            let why = "the settings of the system could not be read";
+            return Some(CheckResult::Unknown(why.into()));
+        }
         // A problem of a part of the part concerns one item, not all.
         let problem = report.problems.within(part.word()).first()?;
-        (problem.key == part.word()).then(|| CheckResult::Unknown(problem.detail.clone()))
+        if problem.key != part.word() {
+            return None;
+        }
+        Some(if unreadable::is_absent(report, problem) {
+            CheckResult::Skip("the kernel does not have these values")
+        } else {
+            CheckResult::Unknown(problem.detail.clone())
+        })
     };
     let worst =
         |check: &'static Check| Some((check.id, check.needs.iter().filter_map(&unread).max()?));
@@ -265,7 +378,8 @@ fn explains(report: &HostReport, cause: &Finding, finding: &Finding) -> bool {
     let Some(entry) = check(cause.code) else { return false };
     let is_consequence = entry.hides.iter().any(|id| selects_check(id, finding.code));
     let concerns = match (&cause.subject, &finding.subject) {
-        (Subject::Host, _) => true,
+        // The host has one device less after a removal.
+        (Subject::Host, _) | (Subject::Device(_), Subject::Host) => true,
         (Subject::Device(cause), Subject::Port(device, _))
         | (Subject::Device(cause) | Subject::Port(cause, _), Subject::Device(device)) => {
             cause == device
@@ -286,5 +400,5 @@ pub(super) fn problem<'report>(report: &'report HostReport, key: &str) -> Option
         crate::model::key::is_within(key, &problem.key)
             || crate::model::key::is_within(&problem.key, key)
     };
-    report.problems.touch(key).then(|| report.problems.iter().find(is_cause))?
+    report.problems.affects(key).then(|| report.problems.iter().find(is_cause))?
 }

@@ -5,7 +5,7 @@ use super::results::Results;
 use crate::analyse::fabric::{findings, has_tables};
 use crate::model::{CHECKS, CheckScope, HostReport};
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let ids: Vec<&'static str> = CHECKS
         .iter()
         .filter(|check| check.scope == CheckScope::Subnet)

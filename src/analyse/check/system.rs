@@ -6,8 +6,8 @@ use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    CHECKS, ConnectedNetwork, Finding, HostReport, Limits, Part, Protocol, SOFT_IWARP, Service,
-    Severity, Subject, Subnet, System, Thresholds,
+    ConnectedNetwork, Finding, HostReport, Limits, Protocol, SOFT_IWARP, Service, Severity,
+    Subject, Subnet, System, Thresholds,
 };
 
 /// Drivers of Omni-Path and `TrueScale`.
@@ -19,7 +19,7 @@ const OPEN_FILES: u64 = 262_144;
 const NO_PSM_CARD: &str = "the host has no Omni-Path or TrueScale card";
 const NO_SETTING: &str = "the kernel does not have the setting";
 
-pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     // A function without an RDMA device may be an Ethernet card by intention, unless another one
     // of its type has an RDMA device.
     let rdma_drivers: BTreeSet<&str> = responding(reports)
@@ -28,12 +28,8 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         .filter_map(|device| device.driver.as_deref())
         .collect();
     for (host, report) in responding(reports) {
-        let Some(system) = &report.system else {
-            for check in CHECKS.iter().filter(|check| check.needs.contains(&Part::System)) {
-                results.unknown(host, check.id, "the settings of the system could not be read");
-            }
-            continue;
-        };
+        // `results` has a result for each check of a report without settings.
+        let Some(system) = &report.system else { continue };
         let one = OneHost { host, report, system };
         one.judge_idle_functions(&rdma_drivers, results);
         if report.devices.is_empty() {
@@ -122,11 +118,30 @@ impl OneHost<'_> {
                 "the kernel lists no modules",
             );
         }
-        let has_subnet = self.has_protocol(Protocol::Ib) || self.has_protocol(Protocol::Opa);
+        let has = |protocols: &[Protocol]| protocols.iter().any(|one| self.has_protocol(*one));
+        let has_subnet = has(&[Protocol::Ib, Protocol::Opa]);
+        // Programs of EFA and usNIC do not use rdma_cm.
+        let has_connections = has_subnet || has(&[Protocol::Roce, Protocol::Iwarp]);
+        // /sys/module lacks modules that are built in. ib_uverbs and rdma_ucm are one option of
+        // the kernel (drivers/infiniband/core/Makefile).
+        let has_verbs = self.report.devices.iter().any(|device| device.uverbs.is_some());
+        let has_mads = self.report.ports().any(|(_, port)| port.umad.is_some());
+        let has_verbs_module = self.has_module("ib_uverbs") == Some(true);
+        let has_built_in_verbs = has_verbs && !has_verbs_module;
         let needed = [
-            (Severity::Fail, "ib_uverbs", "programs cannot open a device", true),
-            (Severity::Warn, "rdma_ucm", "programs cannot use rdma_cm", true),
-            (Severity::Warn, "ib_umad", "tools and opensm cannot send MADs", has_subnet),
+            (Severity::Fail, "ib_uverbs", "programs cannot open a device", !has_verbs),
+            (
+                Severity::Warn,
+                "rdma_ucm",
+                "programs cannot use rdma_cm",
+                has_connections && !has_built_in_verbs,
+            ),
+            (
+                Severity::Warn,
+                "ib_umad",
+                "tools and opensm cannot send MADs",
+                has_subnet && !has_mads,
+            ),
         ];
         let mut is_complete = true;
         for (severity, module, consequence, is_needed) in needed {
@@ -380,8 +395,10 @@ impl OneHost<'_> {
         };
         let netdevs: BTreeSet<&str> =
             self.report.ports().filter_map(|(_, port)| port.netdev.as_deref()).collect();
-        let (of_rdma, others): (Vec<_>, Vec<_>) =
-            networks.iter().partition(|network| netdevs.contains(network.netdev.as_str()));
+        let (of_rdma, others): (Vec<_>, Vec<_>) = networks
+            .iter()
+            .filter(|network| network.is_of_hosts())
+            .partition(|network| netdevs.contains(network.netdev.as_str()));
         let shares = |one: &&&ConnectedNetwork| {
             of_rdma.iter().any(|other| {
                 other.netdev != one.netdev && (other.address, other.bits) == (one.address, one.bits)

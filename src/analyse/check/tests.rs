@@ -35,7 +35,7 @@ fn healthy(number: u32) -> Value {
 }
 
 /// Returns the reports of JSON values, with all parts of a host and its subnets.
-fn reports(values: &[Value]) -> Vec<HostReport> {
+pub(super) fn reports(values: &[Value]) -> Vec<HostReport> {
     let report = |value: &Value| {
         let mut report: HostReport = serde_json::from_value(value.clone()).unwrap();
         report.parts = Part::ALL.into_iter().collect();
@@ -44,11 +44,11 @@ fn reports(values: &[Value]) -> Vec<HostReport> {
     values.iter().map(report).collect()
 }
 
-fn cluster() -> Vec<Value> {
+pub(super) fn cluster() -> Vec<Value> {
     (1..=4).map(healthy).collect()
 }
 
-fn checked(reports: &[HostReport]) -> CheckReport {
+pub(super) fn checked(reports: &[HostReport]) -> CheckReport {
     run(reports, &connections(reports), &CheckOptions::default())
 }
 
@@ -66,6 +66,21 @@ fn lines(report: &CheckReport) -> Vec<String> {
         format!("{severity} {} {} {}", found.check.id, finding.hosts.join(","), finding.subject)
     };
     report.findings.iter().map(line).collect()
+}
+
+/// Consumers of a host with a client of `BeeGFS`: number of buffers, and memory of the host.
+macro_rules! beegfs {
+    ($buffers:literal, $memory:literal) => {
+        concat!(
+            r#"{ "memory_bytes": "#,
+            $memory,
+            r#", "beegfs": [{ "id": "1-A", "path": "/proc/fs/beegfs/1-A", "config": [
+                ["connUseRDMA", "1"], ["connRDMABufSize", "8192"], ["connRDMABufNum", ""#,
+            $buffers,
+            r#""], ["connMaxInternodeNum", "12"]],
+                "nodes": [{ "kind": "storage", "name": "s1", "id": 1, "pools": [] }] }] }"#
+        )
+    };
 }
 
 /// Changes of the third host of the cluster: expected finding, JSON pointer, new value as JSON.
@@ -158,6 +173,14 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "/consumers",
         r#"{ "nfs_mounts": [{ "device": "10.9.0.1:/", "mount_point": "/mnt", "version": "4.2", "proto": "tcp", "port": 2049, "address": "10.9.0.1", "transports": [] }], "mount_intents": [{ "device": "10.9.0.1:/", "mount_point": "/mnt", "fs_type": "nfs4", "options": "proto=rdma", "source": "/etc/fstab:12" }] }"#,
     ),
+    (
+        "warn beegfs.rdma_off n3 beegfs/1-A",
+        "/consumers/beegfs",
+        r#"[{ "id": "1-A", "path": "/proc/fs/beegfs/1-A", "config": [["connUseRDMA", "0"]], "nodes": [] }]"#,
+    ),
+    ("info beegfs.buffers n3 beegfs", "/consumers", beegfs!("70", "1099511627776")),
+    ("fail beegfs.buffers n3 beegfs", "/consumers", beegfs!("2", "1099511627776")),
+    ("warn beegfs.memory n3 beegfs", "/consumers", beegfs!("70", "16777216")),
     ("fail module.missing n3 host", "/system/modules", r#"["rdma_ucm", "ib_umad"]"#),
     ("warn module.missing n3 host", "/system/modules", r#"["ib_uverbs", "ib_umad"]"#),
     (
@@ -274,10 +297,17 @@ fn each_check_of_hosts_fires_on_its_fault() {
         let id = expected.split(' ').nth(1).unwrap();
         fired.extend(CHECKS.iter().map(|check| check.id).filter(|known| *known == id));
     }
-    // Tests of `analyse::connections` and `analyse::fabric` produce these findings.
-    let others =
-        ["connection.down", "connection.degraded", "connection.mixed", "connection.suspected"];
-    for check in CHECKS.iter().filter(|check| check.scope != CheckScope::Subnet) {
+    // Tests of `analyse::connections`, `analyse::fabric` and `live` produce these findings.
+    let others = [
+        "connection.changed",
+        "connection.down",
+        "connection.degraded",
+        "connection.mixed",
+        "connection.suspected",
+    ];
+    // The checks of pairs have their faults in the tests of `matrix`.
+    let has_other_tests = |scope| matches!(scope, CheckScope::Subnet | CheckScope::Pair);
+    for check in CHECKS.iter().filter(|check| !has_other_tests(check.scope)) {
         assert!(fired.contains(check.id) || others.contains(&check.id), "{}", check.id);
     }
 }
@@ -379,7 +409,7 @@ fn a_datagram_interface_with_a_small_mtu_is_a_finding() {
 }
 
 #[test]
-fn an_mtu_between_1500_and_4192_is_too_low_on_purpose() {
+fn an_mtu_of_a_path_mtu_without_its_headers_is_too_low() {
     let found = |netdev_mtu: u32, active_mtu: u32| {
         let found = after(|hosts| {
             for host in hosts {
@@ -390,7 +420,12 @@ fn an_mtu_between_1500_and_4192_is_too_low_on_purpose() {
         found.join(";")
     };
     assert_eq!(found(4096, 2048), "warn port.mtu_low n1,n2,n3,n4 mlx5_1/1");
-    assert_eq!(found(1500, 1024), "info port.mtu_low n1,n2,n3,n4 mlx5_1/1");
+    assert_eq!(found(2048, 1024), "warn port.mtu_low n1,n2,n3,n4 mlx5_1/1");
+    // The usual MTU, that of a tunnel, and the largest one of some clouds.
+    for (netdev_mtu, active_mtu) in [(1500, 1024), (1600, 1024), (3900, 2048)] {
+        let expected = "info port.mtu_low n1,n2,n3,n4 mlx5_1/1";
+        assert_eq!(found(netdev_mtu, active_mtu), expected, "{netdev_mtu}");
+    }
     assert_eq!(found(4200, 4096), "");
 }
 
@@ -468,6 +503,7 @@ type Changes = &'static [(&'static str, &'static str)];
 /// Cause and consequence, and changes of the third host that make both.
 const CONSEQUENCES: &[(&str, &str, Changes)] = &[
     ("host.no_device", "device.idle_function", &[("", r#"{ "devices": [] }"#), IDLE_FUNCTION]),
+    ("device.gone", "device.count_differs", &[("/devices/0", r#"{ "gone_since_ns": 1 }"#)]),
     (
         "device.file_missing",
         "unreadable",

@@ -152,7 +152,51 @@ impl RealRun {
     }
 }
 
-/// Tests every ordered pair of hosts like `ping --matrix`, until the watchdog is canceled.
+/// Every ordered pair of hosts, tested like `ping --matrix` without other flags.
+pub(in crate::cmd) struct AllPairs {
+    hosts: Vec<Host>,
+    plan: Plan,
+    args: PingArgs,
+}
+
+impl AllPairs {
+    /// Plans the pairs.
+    ///
+    /// # Errors
+    /// The hosts have too many pairs.
+    pub(in crate::cmd) fn of(hosts: Vec<Host>) -> anyhow::Result<Self> {
+        let args = PingArgs::default();
+        let plan = selection::plan(&args, Pairs::all(hosts.len()), None, 0)?;
+        selection::refuse_too_much(&args, &plan).map_err(|error| {
+            let fix =
+                "test fewer hosts, or some peers of each: rdmactl ping --matrix SET --peers 16";
+            Advice::error(error.to_string(), fix)
+        })?;
+        Ok(Self { hosts, plan, args })
+    }
+
+    /// Tests the pairs and shows the progress. A signal ends the run.
+    ///
+    /// # Errors
+    /// No host can be reached, because this host lacks a thread or a file of the connections.
+    pub(in crate::cmd) fn run(self, global: &Global, term: Term) -> anyhow::Result<PingReport> {
+        let (starter, watchdog) = agent_starter(global, upload(global), &self.hosts)?;
+        let real = self.with(global, starter, watchdog);
+        let listener = Listener { ends_by_signal: true, ..Listener::default() };
+        let report = listener.progress.show(term, || real.run(&listener))?;
+        real.end();
+        Ok(report)
+    }
+
+    fn with(self, global: &Global, starter: AgentStarter, watchdog: Watchdog) -> RealRun {
+        let Self { hosts, plan, args } = self;
+        let fanout = usize::from(global.fanout);
+        let hosts = hosts.into_iter().map(RunHost::Remote).collect();
+        RealRun { hosts, plan, topology: None, args, starter, watchdog, fanout }
+    }
+}
+
+/// Tests every ordered pair of hosts beside the screen of `top`, until the watchdog is canceled.
 /// `notify` gets the notes about the connections.
 pub(in crate::cmd) fn all_pairs(
     global: &Global,
@@ -160,14 +204,9 @@ pub(in crate::cmd) fn all_pairs(
     watchdog: &Watchdog,
     notify: impl Fn(Note) + Send + Sync + 'static,
 ) -> anyhow::Result<PingReport> {
-    let (args, watchdog) = (PingArgs::default(), watchdog.clone());
-    let plan = selection::plan(&args, Pairs::all(hosts.len()), None, 0)?;
-    selection::refuse_too_much(&args, &plan)?;
-    let starter = agent_starter_beside_screen(&watchdog, global, upload(global), hosts, notify)?;
-    let fanout = usize::from(global.fanout);
-    let hosts = hosts.iter().cloned().map(RunHost::Remote).collect();
-    RealRun { hosts, plan, topology: None, args, starter, watchdog, fanout }
-        .run(&Listener::default())
+    let pairs = AllPairs::of(hosts.to_vec())?;
+    let starter = agent_starter_beside_screen(watchdog, global, upload(global), hosts, notify)?;
+    pairs.with(global, starter, watchdog.clone()).run(&Listener::default())
 }
 
 /// A ping needs rdmactl on each host, so it is uploaded unless forbidden.

@@ -72,19 +72,20 @@ impl Session<'_> {
     /// Copies a text to the clipboard of the terminal with OSC 52, which also works over SSH.
     fn copy(&self, text: &str) {
         if text.len() > MAX_COPIED_BYTES {
-            self.teller().complain("too much text for the clipboard of a terminal: save it with W");
+            self.input_sender()
+                .complain("too much text for the clipboard of a terminal: save it with W");
             return;
         }
         let sequence = format!("\x1b]52;c;{}\x07", BASE64.encode(text));
         if self.display.screen().write(sequence.as_bytes()).is_ok() {
-            self.teller().say("copied, if the terminal allows it");
+            self.input_sender().say("copied, if the terminal allows it");
         }
     }
 
     fn record(&mut self) {
         self.recorders.retain(|recorder| !recorder.is_done());
         self.recorders_so_far += 1;
-        match Recorder::start(self.recorders_so_far, &self.teller()) {
+        match Recorder::start(self.recorders_so_far, &self.input_sender()) {
             Ok((feed, recorder)) => {
                 self.active_recorder = Some(recorder.number);
                 self.recorders.push(recorder);
@@ -92,16 +93,16 @@ impl Session<'_> {
             }
             Err(error) => {
                 self.active_recorder = Some(self.recorders_so_far);
-                self.teller().complain(format!("cannot start a thread: {error}"));
-                self.teller().send(Input::RecordingEnded(self.recorders_so_far));
+                self.input_sender().complain(format!("cannot start a thread: {error}"));
+                self.input_sender().send(Input::RecordingEnded(self.recorders_so_far));
             }
         }
     }
 
     fn ping(&mut self, names: &[String]) {
         if let Err(why) = self.start_ping(names) {
-            self.teller().complain(why);
-            self.teller().send(Input::PingEnded);
+            self.input_sender().complain(why);
+            self.input_sender().send(Input::PingEnded);
         }
     }
 
@@ -110,22 +111,22 @@ impl Session<'_> {
         let SampleOrigin::Hosts(hosts, _) = &self.origin else { return Err(NO_HOSTS.into()) };
         let is_named = |host: &&Host| names.contains(&host.to_string());
         let hosts = hosts.iter().filter(is_named).cloned().collect();
-        let pinging = Pinging::start(self.global, hosts, self.teller());
+        let pinging = Pinging::start(self.global, hosts, self.input_sender());
         self.pinging = Some(pinging.map_err(|error| format!("cannot start a thread: {error}"))?);
         Ok(())
     }
 
     fn open_matrix(&self, path: PathBuf) {
-        let teller = self.teller();
+        let input_sender = self.input_sender();
         self.run_in_thread("open", move || match Saved::read(&path) {
-            Ok(saved) => teller.send(Input::Event(saved.event())),
-            Err(error) => teller.complain(error.to_string()),
+            Ok(saved) => input_sender.send(Input::Event(saved.event())),
+            Err(error) => input_sender.complain(error.to_string()),
         });
     }
 
     fn run_in_thread(&self, name: &str, work: impl FnOnce() + Send + 'static) {
         if let Err(error) = thread::Builder::new().name(name.into()).spawn(work) {
-            self.teller().complain(format!("cannot start a thread: {error}"));
+            self.input_sender().complain(format!("cannot start a thread: {error}"));
         }
     }
 
@@ -135,11 +136,12 @@ impl Session<'_> {
         extension: &'static str,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()> + Send + 'static,
     ) {
-        let teller = self.teller();
+        let input_sender = self.input_sender();
         self.run_in_thread("save", move || match new_file::save(&stem, extension, write) {
-            Ok(path) => teller.say(format!("saved as {}", path.display())),
+            Ok(path) => input_sender.say(format!("saved as {}", path.display())),
             Err(error) => {
-                teller.complain(format!("cannot create a file in the current directory: {error}"));
+                input_sender
+                    .complain(format!("cannot create a file in the current directory: {error}"));
             }
         });
     }

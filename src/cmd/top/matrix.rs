@@ -24,17 +24,17 @@ pub(super) struct Pinging {
 }
 
 impl Pinging {
-    /// Starts a ping over all pairs; `teller` gets its matrix or error, and always its end.
+    /// Starts a ping over all pairs; `input_sender` gets its matrix or error, and always its end.
     pub(super) fn start(
         global: &Global,
         hosts: Vec<Host>,
-        teller: InputSender,
+        input_sender: InputSender,
     ) -> io::Result<Self> {
         let (watchdog, in_doubt) = (Watchdog::start()?, agents_in_doubt(&hosts));
         let (global, watched) = (global.clone(), watchdog.clone());
         let run = move || {
-            let left = run(&global, &hosts, &watched, &teller);
-            teller.send(Input::PingEnded);
+            let left = run(&global, &hosts, &watched, &input_sender);
+            input_sender.send(Input::PingEnded);
             left
         };
         let thread = thread::Builder::new().name("ping".into()).spawn(run)?;
@@ -55,22 +55,27 @@ impl Pinging {
 }
 
 /// Runs the ping; returns the agents that could not be ended.
-fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &InputSender) -> Vec<String> {
-    let notes = teller.clone();
+fn run(
+    global: &Global,
+    hosts: &[Host],
+    watchdog: &Watchdog,
+    input_sender: &InputSender,
+) -> Vec<String> {
+    let notes = input_sender.clone();
     match all_pairs(global, hosts, watchdog, move |note| notes.say(note.text)) {
         Ok(report) => {
             let left = report.left_behind.clone();
             if !watchdog.is_cancelled() {
-                teller.send(Input::Event(Event::Matrix(Arc::new(report))));
+                input_sender.send(Input::Event(Event::Matrix(Arc::new(report))));
             }
             for left in &left {
-                teller.complain(left);
+                input_sender.complain(left);
             }
             left
         }
         Err(_) if watchdog.is_cancelled() => Vec::new(),
         Err(error) => {
-            teller.complain(format!("the test did not start: {error:#}"));
+            input_sender.complain(format!("the test did not start: {error:#}"));
             Vec::new()
         }
     }
@@ -106,7 +111,7 @@ impl Saved {
             connections: Vec::new(),
         };
         channels.latest.put(Snapshots::default().next(Prepared::of(Arc::new(sample))));
-        channels.teller.send(Input::Event(self.event()));
+        channels.input_sender.send(Input::Event(self.event()));
         while channels.orders.recv().is_ok() {}
         SourceResult::default()
     }

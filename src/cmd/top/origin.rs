@@ -129,8 +129,8 @@ impl SampleOrigin {
             Self::Capture => gather(local(), None),
             Self::Hosts(hosts, every) => {
                 let upload = fleet::upload(global);
-                let teller = InputSender(inputs.clone());
-                let notify = move |note: Note| teller.say(note.text);
+                let input_sender = InputSender(inputs.clone());
+                let notify = move |note: Note| input_sender.say(note.text);
                 let starter =
                     fleet::agent_starter_beside_screen(&watchdog, global, upload, hosts, notify)?;
                 let fanout = usize::from(global.fanout);

@@ -59,11 +59,11 @@ impl Player {
 
     pub(super) fn run(mut self, channels: &Channels) -> SourceResult {
         if let Some(tail) = self.recording.tail() {
-            channels.teller.complain(format!("the recording is incomplete: {tail}"));
+            channels.input_sender.complain(format!("the recording is incomplete: {tail}"));
         }
         loop {
             if let Err(error) = self.show(channels) {
-                channels.teller.complain(error.to_string());
+                channels.input_sender.complain(error.to_string());
                 self.stay(channels);
             }
             let due = self.pause().filter(|_| !self.is_paused).map(Deadline::after);
@@ -250,7 +250,7 @@ mod tests {
         let (_orders, taken) = mpsc::channel();
         let latest = LatestSnapshot::new(inputs.clone());
         let channels =
-            Channels { orders: taken, latest: latest.clone(), teller: InputSender(inputs) };
+            Channels { orders: taken, latest: latest.clone(), input_sender: InputSender(inputs) };
         player.show(&channels).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("\"report\":{", "\"report\":[")).unwrap();

@@ -19,7 +19,7 @@ const MAX_QUEUED: usize = 8;
 /// Sender of samples to a recorder. Dropping it ends the file.
 pub(super) struct SampleSender {
     samples: SyncSender<Arc<Sample>>,
-    teller: InputSender,
+    input_sender: InputSender,
 }
 
 /// Recording that is written or being finished, with a unique number.
@@ -32,17 +32,20 @@ impl SampleSender {
     /// Queues a sample, or drops it with a message: gathering must not wait for a disk.
     pub(super) fn put(&self, sample: Arc<Sample>) {
         if let Err(TrySendError::Full(_)) = self.samples.try_send(sample) {
-            self.teller.complain("the disk is too slow: one sample was not recorded");
+            self.input_sender.complain("the disk is too slow: one sample was not recorded");
         }
     }
 }
 
 impl Recorder {
     /// Starts a recorder. Messages report its file and its end: no caller waits for a disk.
-    pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(SampleSender, Self)> {
+    pub(super) fn start(
+        number: u64,
+        input_sender: &InputSender,
+    ) -> io::Result<(SampleSender, Self)> {
         let (samples, taken) = mpsc::sync_channel(MAX_QUEUED);
         let (is_done, done) = mpsc::channel();
-        let told = teller.clone();
+        let told = input_sender.clone();
         let serve = move || {
             // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;
@@ -50,7 +53,7 @@ impl Recorder {
             told.send(Input::RecordingEnded(number));
         };
         thread::Builder::new().name("recorder".into()).spawn(serve)?;
-        Ok((SampleSender { samples, teller: teller.clone() }, Self { number, done }))
+        Ok((SampleSender { samples, input_sender: input_sender.clone() }, Self { number, done }))
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -63,20 +66,20 @@ impl Recorder {
     }
 }
 
-fn record(samples: &Receiver<Arc<Sample>>, teller: &InputSender) {
+fn record(samples: &Receiver<Arc<Sample>>, input_sender: &InputSender) {
     let (file, path) = match new_file::create("rdmactl-top", "rec") {
         Ok(made) => made,
         Err(error) => {
-            return teller
+            return input_sender
                 .complain(format!("cannot create a recording in the current directory: {error}"));
         }
     };
     let name = path.display();
-    teller.say(format!("recording to {name}"));
+    input_sender.say(format!("recording to {name}"));
     match write(file, samples) {
-        Ok(1) => teller.say(format!("saved 1 sample in {name}")),
-        Ok(samples) => teller.say(format!("saved {samples} samples in {name}")),
-        Err(error) => teller.complain(format!("the recording {name} ended: {error}")),
+        Ok(1) => input_sender.say(format!("saved 1 sample in {name}")),
+        Ok(samples) => input_sender.say(format!("saved {samples} samples in {name}")),
+        Err(error) => input_sender.complain(format!("the recording {name} ended: {error}")),
     }
 }
 

@@ -46,7 +46,7 @@ impl Sampler {
                     }
                     channels.latest.put(self.source_state.snapshots.next(Prepared::of(sample)));
                 }
-                Err(error) => channels.teller.complain(format!("{error:#}")),
+                Err(error) => channels.input_sender.complain(format!("{error:#}")),
             }
             if !self.rest(due, channels) {
                 break;

@@ -262,7 +262,7 @@ impl<'global> Session<'global> {
         })
     }
 
-    pub(super) fn teller(&self) -> InputSender {
+    pub(super) fn input_sender(&self) -> InputSender {
         InputSender(self.sender.clone())
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct SourceResult {
 pub(super) struct Channels {
     pub(super) orders: Receiver<SourceCommand>,
     pub(super) latest: LatestSnapshot,
-    pub(super) teller: InputSender,
+    pub(super) input_sender: InputSender,
 }
 
 impl SampleSource {
@@ -71,7 +71,7 @@ impl SampleSource {
     ) -> anyhow::Result<Self> {
         let (orders, taken) = mpsc::channel();
         let (is_done, done) = mpsc::channel();
-        let channels = Channels { orders: taken, latest, teller: InputSender(inputs) };
+        let channels = Channels { orders: taken, latest, input_sender: InputSender(inputs) };
         let run = move || {
             // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;

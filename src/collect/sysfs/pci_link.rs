@@ -20,6 +20,11 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
     let card = read_speed(reader, &key, folder, "max");
     let way: Vec<PciSpeed> =
         bridges(folder).filter_map(|bridge| read_speed(reader, &key, bridge, "max")).collect();
+    // A bridge that is slower than the link below it is one of a virtual machine.
+    let is_virtual = way
+        .first()
+        .is_some_and(|bridge| bridge.lane_mtps < current.lane_mtps || bridge.lanes < current.lanes);
+    let way = if is_virtual { Vec::new() } else { way };
     let slot = narrowest(&way);
     // A wide card in a narrow slot is not degraded. Bridges further up have links of their own.
     let is_degraded = card.zip(way.first()).map(|(card, slot)| {
@@ -29,13 +34,18 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
     Some(PciLink { current, card, slot, is_degraded, physical_function })
 }
 
-/// Sets `pci_suffices` of each port: true if the link of its device has at least the port's rate.
+/// Sets `pci_suffices` of each port: true if the path from its device up to the CPU has the data
+/// rate of the port, or the rate that the card supports.
 pub(in crate::collect) fn compare(devices: &mut [Device]) {
     for Device { ports, pci_link, .. } in devices {
         let Some(link) = pci_link else { continue };
         let least_bps = link.slot.map_or(u64::MAX, |slot| slot.rate_bps).min(link.current.rate_bps);
+        let most_bps = link.card.map_or(u64::MAX, |card| card.rate_bps);
         for port in ports {
-            port.pci_suffices = port.rate_bps.map(|rate_bps| rate_bps <= least_bps);
+            // A link with fewer lanes or a lower speed lacks more than a tenth. Less than that is
+            // a difference of line codings: 8 GT/s x4 has 31.5 Gb/s, QDR has 32 Gb/s.
+            let suffices = |rate_bps: u64| least_bps >= rate_bps.min(most_bps) / 10 * 9;
+            port.pci_suffices = port.payload_rate_bps().map(suffices);
         }
     }
 }
@@ -99,6 +109,7 @@ fn parse_width(text: &str) -> Option<Option<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Port, Protocol};
 
     #[test]
     fn every_kernel_spells_the_speed_its_own_way() {
@@ -119,6 +130,42 @@ mod tests {
         assert_eq!(narrowest(&[fast, wide]), Some(fast), "126 Gb/s, and not 31.5");
         assert_eq!(narrowest(&[wide, PciSpeed::new(16_000, 8)]), Some(wide), "the nearest");
         assert_eq!(narrowest(&[]), None);
+    }
+
+    /// Returns `pci_suffices` of an InfiniBand port behind a link.
+    fn suffices(
+        (link_speed, gigabits): (&str, u64),
+        current: PciSpeed,
+        card: Option<PciSpeed>,
+    ) -> Option<bool> {
+        let port = Port {
+            protocol: Some(Protocol::Ib),
+            link_speed: Some(link_speed.into()),
+            rate_bps: Some(gigabits * 1_000_000_000),
+            ..Port::default()
+        };
+        let pci_link =
+            PciLink { current, card, slot: None, is_degraded: None, physical_function: None };
+        let mut devices =
+            [Device { ports: vec![port], pci_link: Some(pci_link), ..Device::default() }];
+        compare(&mut devices);
+        devices[0].ports[0].pci_suffices
+    }
+
+    #[test]
+    fn a_link_that_carries_the_data_of_the_port_suffices() {
+        let (qdr, hdr, ndr) = (("QDR", 40), ("HDR", 200), ("NDR", 400));
+        let second = PciSpeed::new(5_000, 8);
+        assert_eq!(suffices(qdr, second, None), Some(true), "32 Gb/s of data");
+        assert_eq!(suffices(qdr, PciSpeed::new(8_000, 4), None), Some(true), "31.5 Gb/s");
+        assert_eq!(suffices(qdr, PciSpeed::new(5_000, 4), Some(second)), Some(false), "half");
+        // Each half of a ConnectX-6 with Socket Direct has a link of its own.
+        let third = PciSpeed::new(8_000, 16);
+        assert_eq!(suffices(hdr, third, Some(third)), Some(true), "the card has no more");
+        assert_eq!(suffices(hdr, third, Some(PciSpeed::new(16_000, 16))), Some(false));
+        let (eight, card) = (PciSpeed::new(32_000, 8), PciSpeed::new(32_000, 16));
+        assert_eq!(suffices(ndr, eight, Some(card)), Some(false));
+        assert_eq!(suffices(ndr, card, Some(card)), Some(true));
     }
 
     #[test]

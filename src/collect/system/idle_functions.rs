@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::Reader;
 use super::super::sysfs::{FUNCTIONS, MAX_FUNCTIONS, is_pci_address, last_part};
-use crate::model::{Device, IdleFunction};
+use crate::model::{Device, HostReport, IdleFunction};
 
 /// Drivers of PCI functions, and the modules that make their RDMA devices
 /// (`kernel-boot/rdma-hw-modules.rules` of rdma-core).
@@ -33,29 +33,42 @@ pub(super) fn is_rdma_module(name: &str) -> bool {
     MODULES.iter().any(|(_, module)| *module == name)
 }
 
+/// Driver that makes one RDMA device for all functions of a card: function 4 has it, and
+/// functions 0 to 3 exist for virtual functions only (`cxgb4_main.c`).
+const ONE_DEVICE: &str = "cxgb4";
+
+/// Vendors and devices without RDMA, which a driver with RDMA uses (`hns3_pci_tbl` of
+/// `hns3_enet.c`).
+const ETHERNET_ONLY: [(&str, &str); 2] = [("0x19e5", "0xa220"), ("0x19e5", "0xa221")];
+
 /// Finds the functions; `None` if the machine has no PCI bus or its functions could not be
 /// listed.
-pub(super) fn read(reader: &mut Reader<'_>, devices: &[Device]) -> Option<Vec<IdleFunction>> {
+pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport) -> Option<Vec<IdleFunction>> {
     let mut names = reader.names("system/functions", FUNCTIONS)?;
     reader.truncate("system/functions", FUNCTIONS, MAX_FUNCTIONS, &mut names);
+    let devices = &report.devices;
     let used: BTreeSet<&str> = devices.iter().filter_map(|device| device.pci.as_deref()).collect();
     // A driver that bonds the ports of a card makes one device for all functions of the slot.
-    let bonded: BTreeSet<&str> = devices
-        .iter()
-        .filter(|device| device.name.contains("bond"))
-        .filter_map(|device| Some(device.pci.as_deref()?.rsplit_once('.')?.0))
-        .collect();
+    let has_one_device = |device: &&Device| {
+        device.name.contains("bond") || device.driver.as_deref() == Some(ONE_DEVICE)
+    };
+    let shared: BTreeSet<&str> =
+        devices.iter().filter(has_one_device).filter_map(Device::pci_slot).collect();
     let is_idle = |name: &String| {
         let slot = name.rsplit_once('.').map_or(name.as_str(), |(slot, _)| slot);
-        is_pci_address(name) && !used.contains(name.as_str()) && !bonded.contains(slot)
+        is_pci_address(name) && !used.contains(name.as_str()) && !shared.contains(slot)
     };
     let idle: Vec<String> = names.into_iter().filter(is_idle).collect();
-    Some(idle.into_iter().filter_map(|pci| read_function(reader, pci)).collect())
+    Some(idle.into_iter().filter_map(|pci| read_function(reader, report, pci)).collect())
 }
 
 /// Reads a function; `None` if it supports no RDMA, is a virtual function, which another machine
-/// or container may use, or has an unreadable link.
-fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<IdleFunction> {
+/// or container may use, has an unreadable link, or belongs to the bond of a port.
+fn read_function(
+    reader: &mut Reader<'_>,
+    report: &HostReport,
+    pci: String,
+) -> Option<IdleFunction> {
     let key = format!("system/functions/{pci}");
     let path = |file: &str| format!("{FUNCTIONS}/{pci}/{file}");
     let class = reader.text(&key, &path("class"))?;
@@ -71,11 +84,98 @@ fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<IdleFunction> {
     let expected = driver.as_deref().or_else(of_vendor)?;
     let (_, module) = MODULES.iter().find(|(name, _)| *name == expected)?;
     let is_virtual = reader.link(&key, &path("physfn")).is_some();
+    let is_of_bond = belongs_to_bond(reader, report, &key, &path("net"));
     // A link that could not be read is not an absent link.
-    if is_virtual || reader.problems.len() > before {
+    if is_virtual || is_of_bond || reader.problems.len() > before {
         return None;
     }
     let device = reader.text(&key, &path("device"))?;
+    if ETHERNET_ONLY.contains(&(vendor.as_str(), device.as_str())) {
+        return None;
+    }
     let id = format!("{}:{}", vendor.trim_start_matches("0x"), device.trim_start_matches("0x"));
     Some(IdleFunction { pci, id, driver, rdma_module: (*module).to_owned() })
+}
+
+/// Returns true if an interface of a function is a member of the bond of an RDMA port, whose
+/// device has the functions of all members.
+fn belongs_to_bond(
+    reader: &mut Reader<'_>,
+    report: &HostReport,
+    key: &str,
+    interfaces: &str,
+) -> bool {
+    let bonds = report.netdevs.iter().flatten().filter_map(|netdev| netdev.bond.as_ref());
+    let members: BTreeSet<&String> = bonds.flat_map(|bond| &bond.members).collect();
+    // Without a bond, the interfaces of the function do not matter.
+    let names = if members.is_empty() { None } else { reader.names(key, interfaces) };
+    names.iter().flatten().any(|name| members.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::Via;
+    use crate::source::{Entry, Question, Recorded};
+
+    /// Returns the idle functions of a machine with an RDMA device and one more network function.
+    fn idle(device: &str, driver: &str, pci: &str, id: (&str, &str)) -> Vec<String> {
+        let mut report = HostReport::empty("n1", Via::Agent);
+        let device =
+            json!({ "name": device, "driver": driver, "pci": "0000:17:00.4", "ports": [] });
+        report.devices = vec![serde_json::from_value(device).unwrap()];
+        let bond = json!({ "name": "bond0", "bond": { "members": ["eth0", "eth1"] } });
+        report.netdevs = serde_json::from_value(json!([bond])).unwrap();
+        let of = |file: &str| format!("{FUNCTIONS}/{pci}/{file}");
+        let (vendor, number) = id;
+        let netdev = if pci == "0000:18:00.1" { "eth1\n" } else { "eth7\n" };
+        let answers = [
+            (Question::Dir(FUNCTIONS.into()), format!("0000:17:00.4\n{pci}\n")),
+            (Question::File(of("class")), "0x020000\n".into()),
+            (Question::File(of("vendor")), format!("{vendor}\n")),
+            (Question::File(of("device")), format!("{number}\n")),
+            (Question::Link(of("driver")), format!("../../bus/pci/drivers/{driver}")),
+            (Question::Dir(of("net")), netdev.into()),
+        ];
+        let absent = Entry {
+            question: Question::Link(of("physfn")),
+            answer: Err("ENOENT".to_owned().into()),
+            at_ns: None,
+        };
+        let entry = |(question, text): (Question, String)| Entry {
+            question,
+            answer: Ok(text.into_bytes()),
+            at_ns: None,
+        };
+        let source = Recorded::new(answers.map(entry).into_iter().chain([absent]), None);
+        let mut reader = Reader::new(&source);
+        let found = read(&mut reader, &report).unwrap();
+        assert!(reader.problems.is_empty(), "{:?}", reader.problems);
+        found.into_iter().map(|function| function.pci).collect()
+    }
+
+    #[test]
+    fn the_functions_of_a_bond_have_one_device() {
+        let card = ("0x15b3", "0x1021");
+        assert_eq!(idle("mlx5_0", "mlx5_core", "0000:17:00.1", card), ["0000:17:00.1"]);
+        assert_eq!(idle("mlx5_bond_0", "mlx5_core", "0000:17:00.1", card), [""; 0]);
+        assert_eq!(idle("rocep24s0f0", "mlx5_core", "0000:18:00.1", card), [""; 0], "eth1");
+    }
+
+    #[test]
+    fn the_first_functions_of_a_chelsio_card_have_no_device() {
+        let card = ("0x1425", "0x6407");
+        assert_eq!(idle("cxgb4_0", "cxgb4", "0000:17:00.0", card), [""; 0]);
+        let other = "0000:18:00.4";
+        assert_eq!(idle("cxgb4_0", "cxgb4", other, card), [other], "another card");
+    }
+
+    #[test]
+    fn a_function_without_rdma_is_not_idle() {
+        for (number, expected) in [("0xa221", &[][..]), ("0xa222", &["0000:7d:00.1"][..])] {
+            assert_eq!(idle("hns_0", "hns3", "0000:7d:00.1", ("0x19e5", number)), expected);
+        }
+    }
 }

@@ -67,17 +67,18 @@ checks! {
         origin: "rdmactl",
         consequence: "all queue pairs of the device are closed",
         remedy: "read the kernel log: dmesg | grep DEVICE",
+        hides: ["device.count_differs"],
     }
-    "device.file_missing" Fail Host [Verbs] {
+    "device.file_missing" Fail Host [; Verbs] {
         title: "Each device has its device file.",
         applies_to: "devices with a uverbs number",
         rule: "/dev/infiniband/uverbsN does not exist or has no driver",
         origin: "rdma-core: Documentation/libibverbs.md",
         consequence: "programs cannot open the device; in a container this is the usual cause of TCP",
-        remedy: "on a host: udevadm trigger; in a container: docker run --device=/dev/infiniband",
+        remedy: "on a host: mknod -m 666 /dev/infiniband/uverbsN c MAJOR MINOR, with the numbers of /sys/class/infiniband_verbs/uverbsN/dev; in a container: docker run --device=/dev/infiniband",
         hides: ["unreadable"],
     }
-    "device.file_denied" Fail Host [Verbs] {
+    "device.file_denied" Fail Host [; Verbs] {
         title: "The user may open the device files.",
         applies_to: "the user that runs rdmactl on the host",
         rule: "access to /dev/infiniband/uverbsN for reading and writing is denied (EACCES)",
@@ -86,7 +87,7 @@ checks! {
         remedy: "usermod -aG GROUP USER; or in /etc/udev/rules.d: KERNEL==\"uverbs*\", MODE=\"0666\"",
         hides: ["unreadable"],
     }
-    "device.no_provider" Fail Port [; Verbs] {
+    "device.no_provider" Fail Port [Verbs] {
         title: "libibverbs has a userspace provider for each device.",
         applies_to: "devices of drivers that rdma-core supports",
         rule: "neither libibverbs lists the device, nor do library and list entry of the provider exist",
@@ -98,7 +99,7 @@ checks! {
     "device.no_guid" Fail Port [; PciLinks] {
         title: "Each InfiniBand device has a node GUID.",
         applies_to: "InfiniBand devices, above all virtual functions",
-        rule: "node_guid is 0",
+        rule: "node_guid is 0; info for virtual functions on their host, which no guest may use yet",
         origin: "kernel: drivers/infiniband/hw/mlx5/ib_virt.c",
         consequence: "the subnet manager never activates the ports",
         remedy: "on the hypervisor: ip link set INTERFACE vf N node_guid GUID",
@@ -136,37 +137,37 @@ checks! {
         consequence: "traffic of the GPU crosses a host bridge or the CPU interconnect",
         remedy: "repair the port of the nearest device",
     }
-    "port.down" Fail Port [; Counters] {
+    "port.down" Fail Port [; Counters Gids Netdevs System] {
         title: "Each port has a link.",
-        applies_to: "every port; info if the port never carried a packet, another port of the device is active, and no host uses the port",
+        applies_to: "every port; info if no address, bond, LID or traffic shows that the port is to be used, another port of the card (Ethernet: of the host) is active, and no other host uses the port",
         rule: "the state is DOWN, and the physical state is not LinkUp",
         origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
         consequence: "no traffic passes the port",
         remedy: "connect or replace the cable; enable the switch port",
         hides: ["port.slow", "port.pci_slow", "port.link_lost", "port.errors", "gpu.far"],
     }
-    "port.disabled" Fail Port [; Counters] {
+    "port.disabled" Fail Port [; Counters Gids Netdevs System] {
         title: "Each port is enabled.",
-        applies_to: "every port; info as for port.down",
+        applies_to: "every port; info as for port.down; warn if the port was in use, and the conditions of port.down for other ports hold",
         rule: "the physical state is Disabled",
         origin: "gpud: check_thresholds.go",
         consequence: "no traffic passes the port",
-        remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable",
+        remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable; Omni-Path: opaportconfig enable",
         hides: ["port.slow", "port.link_lost", "port.errors", "gpu.far"],
     }
-    "port.not_active" Fail Port [] {
+    "port.not_active" Fail Port [; Counters Gids Netdevs System] {
         title: "A subnet manager has activated each port with a link.",
-        applies_to: "InfiniBand and Omni-Path ports",
+        applies_to: "InfiniBand and Omni-Path ports; usNIC and iWARP ports, which need an address; info as for port.down",
         rule: "the physical state is LinkUp, and the state is INIT, ARMED or DOWN",
         origin: "InfiniBand specification, volume 1, chapter 14; captures of BlueField-3",
         consequence: "no traffic passes the port",
         remedy: "rdmactl fabric sm; systemctl start opensm; for Omni-Path: systemctl start opafm",
         hides: ["port.slow", "gpu.far"],
     }
-    "port.slow" Warn Port [] {
+    "port.slow" Warn Port [; Netlink] {
         title: "Each port has the rate of comparable ports.",
-        applies_to: "hardware ports, if three or more ports of the adapter type have the usual rate",
-        rule: "the rate is below that of most ports of the same adapter type and protocol",
+        applies_to: "hardware ports, if three or more ports of the board have the usual rate; not the planes of a port",
+        rule: "the rate is below that of most ports of the same board and protocol",
         origin: "rdmactl; majority of the hosts",
         consequence: "collective operations run at the rate of the slowest port",
         remedy: "reseat or replace the cable; compare the settings of both ends",
@@ -174,7 +175,7 @@ checks! {
     "port.pci_slow" Warn Port [PciLinks] {
         title: "The PCI Express path carries the rate of the port.",
         applies_to: "ports of PCI devices with a known rate",
-        rule: "the slowest PCI Express link up to the CPU is slower than the port",
+        rule: "the slowest PCI Express link up to the CPU has less than nine tenths of the data rate of the port, or of the link that the card supports",
         origin: "PCI Express specification: GT/s, lanes and encoding",
         consequence: "the port never reaches its rate; the host slows down its senders",
         remedy: "reseat the card; use a slot with more lanes; check the BIOS",
@@ -201,11 +202,11 @@ checks! {
         rule: "the value is the maximum of the counter",
         origin: "InfiniBand specification: PortCounters",
         consequence: "new errors are not counted",
-        remedy: "perfquery -C DEVICE -P PORT -R",
+        remedy: "InfiniBand: perfquery -C DEVICE -P PORT -R; else load the driver again",
     }
     "port.lossy" Info Port [Details Ethernet; Netdevs] {
         title: "The RoCE traffic of each port is lossless.",
-        applies_to: "RoCE ports of hardware",
+        applies_to: "active RoCE ports of hardware whose driver reports flow control",
         rule: "no priority flow control or pause covers the priority of the traffic; RoCE with ECN alone is a valid design",
         origin: "IEEE 802.1Qbb; kernel: net/dcb/dcbnl.c",
         consequence: "a congested switch drops packets, and RoCE sends them again",
@@ -214,7 +215,7 @@ checks! {
     "port.mtu_low" Info Port [Verbs; Netdevs] {
         title: "Each RoCE port has the largest RDMA path MTU.",
         applies_to: "RoCE ports",
-        rule: "the RDMA path MTU is below max_mtu; warn if the MTU of the interface is above 1500 but below 4192",
+        rule: "the RDMA path MTU is below max_mtu; warn if the interface has room for twice the path MTU, but not for the headers (2048 to 2143, 4096 to 4191)",
         origin: "kernel: include/rdma/ib_addr.h, iboe_get_mtu (96 bytes of headers)",
         consequence: "more packets for the same data",
         remedy: "on all hosts and switches: ip link set NETDEV mtu 4200",
@@ -227,10 +228,10 @@ checks! {
         consequence: "two limited members cannot communicate",
         remedy: "add the port GUID with =full to the partition in partitions.conf of the subnet manager",
     }
-    "gid.none_usable" Fail Port [Gids] {
+    "gid.none_usable" Fail Port [Gids; Netdevs PciLinks] {
         title: "Each RoCE port has a RoCE v2 GID with an IP address.",
         applies_to: "active RoCE ports",
-        rule: "no GID; warn if all are link-local (fe80::); info if all with an IP address are RoCE v1",
+        rule: "no GID; warn if all are link-local (fe80::); info if the interface is a member of another one, if no port of the adapter type has an address and another port of the host works, or if all GIDs with an IP address are RoCE v1",
         origin: "NCCL: src/transport/net_ib/connect.cc, validGid",
         consequence: "rdma_cm, NCCL and UCX do not find an address",
         remedy: "ip addr add ADDRESS/PREFIX dev NETDEV",
@@ -307,18 +308,50 @@ checks! {
         consequence: "probably a fallback to TCP",
         remedy: "as the finding says",
     }
+    "connection.changed" Warn Host [Connections; Resources Gids] {
+        title: "No connection changes its transport or verdict.",
+        applies_to: "connections of two samples of top",
+        rule: "transport or verdict of a connection changed within the last five minutes",
+        origin: "rdmactl",
+        consequence: "the application waited, or uses another transport now",
+        remedy: "rdmactl connections -v shows the reason and the fix",
+    }
+    "beegfs.rdma_off" Warn Host [Connections] {
+        title: "The clients of BeeGFS use RDMA.",
+        applies_to: "clients of BeeGFS on hosts with an active RDMA port",
+        rule: "connUseRDMA is false",
+        origin: "BeeGFS documentation: RDMA support (default: true)",
+        consequence: "a fraction of the bandwidth, and more CPU load",
+        remedy: "connUseRDMA = true in beegfs-client.conf",
+    }
+    "beegfs.buffers" Info Host [Connections] {
+        title: "The RDMA buffers of BeeGFS suit the adapter.",
+        applies_to: "clients of BeeGFS that use RDMA",
+        rule: "connRDMABufNum and connRDMABufSize are not the recommended ones; fail below 3 buffers",
+        origin: "BeeGFS documentation: RDMA support; comments of beegfs-client.conf (3)",
+        consequence: "less bandwidth; below 3 buffers, RDMA does not work",
+        remedy: "set connRDMABufNum and connRDMABufSize in beegfs-client.conf",
+    }
+    "beegfs.memory" Warn Host [Connections] {
+        title: "The RDMA buffers of BeeGFS leave memory for programs.",
+        applies_to: "clients of BeeGFS that use RDMA",
+        rule: "connections to all servers with connMaxInternodeNum pin 25 percent of the memory or more; connections open on demand",
+        origin: "BeeGFS documentation: RDMA support, memory of buffers; share: rdmactl",
+        consequence: "too little memory for programs",
+        remedy: "lower connMaxInternodeNum, connRDMABufNum or connRDMABufSize",
+    }
     "module.missing" Fail Host [System] {
         title: "The kernel modules that RDMA programs need are loaded.",
         applies_to: "hosts with an RDMA device",
-        rule: "ib_uverbs is not loaded; warn for rdma_ucm, and for ib_umad on hosts with InfiniBand or Omni-Path ports",
+        rule: "ib_uverbs is neither loaded nor built in; warn for rdma_ucm on hosts with IB, RoCE, iWARP or OPA ports, and for ib_umad on hosts with IB or OPA ports",
         origin: "rdma-core: kernel-boot/modules/rdma.conf, infiniband.conf",
         consequence: "programs cannot open devices, use rdma_cm or send MADs",
         remedy: "modprobe MODULE; for each boot: a file in /etc/modules-load.d",
         hides: ["device.no_provider"],
     }
-    "device.idle_function" Warn Host [System] {
+    "device.idle_function" Warn Host [System; Netdevs] {
         title: "Each network card that supports RDMA has an RDMA device.",
-        applies_to: "physical PCI functions of drivers with an RDMA module; InfiniBand controllers without a driver",
+        applies_to: "physical PCI functions of drivers with an RDMA module; InfiniBand controllers without a driver; not the further functions of a bond or of a Chelsio card, and not functions without RDMA",
         rule: "no RDMA device belongs to the function; info if no host has an RDMA device of this driver",
         origin: "rdma-core: kernel-boot/rdma-hw-modules.rules",
         consequence: "programs that need the card use TCP",
@@ -390,7 +423,7 @@ checks! {
     }
     "network.overlaps" Warn Host [System] {
         title: "RDMA interfaces have networks of their own.",
-        applies_to: "hosts whose RDMA interfaces have IPv4 addresses",
+        applies_to: "hosts whose RDMA interfaces have IPv4 addresses; link-local and multicast networks do not count",
         rule: "the network of an RDMA interface overlaps with that of another interface",
         origin: "Debian: HowTo/InfiniBand, IPoIB addresses",
         consequence: "traffic for RDMA hosts leaves through the management network",
@@ -576,7 +609,7 @@ checks! {
         consequence: "one host has other drivers and other errors",
         remedy: "install and boot the same kernel",
     }
-    "device.count_differs" Warn Fleet [PciLinks] {
+    "device.count_differs" Warn Fleet [PciLinks; Netlink] {
         title: "All hosts have the same number of devices.",
         applies_to: "three or more hosts with hardware devices of one driver, without virtual functions",
         rule: "the number differs from that of two thirds of the hosts",
@@ -765,5 +798,29 @@ checks! {
         origin: "ibdiagnet: Unresponsive Nodes Detection",
         consequence: "the host hangs, or its firmware is dead",
         remedy: "look at the host; read its kernel log",
+    }
+    "ping.failed" Fail Pair [] {
+        title: "RDMA works between every two hosts.",
+        applies_to: "pairs of hosts with a common RDMA protocol, with --active",
+        rule: "the verdict of rdmactl ping on the pair is a failure; if another check found the cause, its finding names this check as explained",
+        origin: "rdmactl: table of verdicts in docs/ping.md",
+        consequence: "applications between the hosts use TCP, or fail",
+        remedy: "as the finding says; rdmactl ping --matrix HOSTS shows each pair, rdmactl help VERDICT its meaning",
+    }
+    "ping.degraded" Warn Pair [] {
+        title: "Each pair of hosts is as fast as comparable pairs and loses no packet.",
+        applies_to: "pairs of hosts that work, with --active; speed is compared from four hosts on",
+        rule: "packets are lost, TCP fails where RDMA works, a host lacks a rail, or a host, rail or pair is slower than comparable ones twice (software RDMA: info)",
+        origin: "rdmactl: warnings in docs/ping.md; modified z-score in docs/simulate.md",
+        consequence: "collective operations run at the speed of the slowest pair",
+        remedy: "as the finding says; rdmactl ping --matrix HOSTS --test bw measures the bandwidth",
+    }
+    "ping.not_tested" Unknown Pair [] {
+        title: "Each pair of hosts was tested.",
+        applies_to: "pairs of hosts, with --active",
+        rule: "the run ended or was interrupted before the pair was tested, or other programs use a soft-RoCE device, so that its lost packets are not counted",
+        origin: "rdmactl",
+        consequence: "a fault of the pair stays unknown",
+        remedy: "repeat the run",
     }
 }

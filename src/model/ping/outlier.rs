@@ -1,6 +1,8 @@
 //! Outliers: items of a run that work but are slow.
 //! `analyse::outliers` finds them; `render` shows them.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,49 @@ pub struct Outlier {
     pub retested: bool,
     /// True if an end is a software RDMA device, so that the CPU may be slow.
     pub software: bool,
+}
+
+impl Outlier {
+    /// Describes the difference: `slow host, +25.0% (0.40 us), z 11.2, 15 of 15 pairs, retested`.
+    pub fn description(&self) -> String {
+        let (what, peers) = match self.kind {
+            OutlierKind::Leaf => ("slow leaf switch", "other leaf switches"),
+            OutlierKind::Path => ("slow path", ""),
+            OutlierKind::Host => ("slow host", "pairs"),
+            OutlierKind::Rail => ("slow rail", "pairs"),
+            OutlierKind::Transmit => ("slow as source only", "pairs"),
+            OutlierKind::Receive => ("slow as target only", "pairs"),
+            OutlierKind::Pair => ("slow pair", ""),
+        };
+        let (z, tenth) = (self.z_tenths / 10, self.z_tenths % 10);
+        let mut text = format!("{what}, {}, z {z}.{tenth}", self.difference());
+        if !peers.is_empty() {
+            let _ = write!(text, ", {} of {} {peers}", self.slow, self.of);
+        }
+        text.push_str(if self.retested { ", retested" } else { ", not retested" });
+        if self.software {
+            text.push_str("; software RDMA, which CPU load slows down as well");
+        }
+        text
+    }
+
+    /// Formats the difference: `+25.0% (0.40 us)`, `bandwidth -45.3%`.
+    fn difference(&self) -> String {
+        let Self { slower_permille, slower_ns, .. } = *self;
+        match self.metric {
+            Metric::Latency => {
+                let (percent, tenth) = (slower_permille / 10, slower_permille % 10);
+                let (us, hundredths) = (slower_ns / 1_000, slower_ns % 1_000 / 10);
+                format!("+{percent}.{tenth}% ({us}.{hundredths:02} us)")
+            }
+            // A transfer that takes twice as long has half of the bandwidth.
+            Metric::Bandwidth => {
+                let left_permille = 1_000_000 / slower_permille.saturating_add(1_000);
+                let (percent, tenth) = ((1_000 - left_permille) / 10, (1_000 - left_permille) % 10);
+                format!("bandwidth -{percent}.{tenth}%")
+            }
+        }
+    }
 }
 
 /// Metric by which pairs are compared.

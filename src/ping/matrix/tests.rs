@@ -164,7 +164,7 @@ impl Node for Lossy {
         }
     }
 
-    fn tell(&self, _: Step) {}
+    fn send(&self, _: Step) {}
 
     fn finish(&self, act: Ticket, by: Deadline) -> Option<Result<StepResult, StepError>> {
         Some(match act {
@@ -439,7 +439,7 @@ impl Node for Selective<'_> {
         }
     }
 
-    fn tell(&self, _: Step) {}
+    fn send(&self, _: Step) {}
 
     fn finish(&self, act: Ticket, _: Deadline) -> Option<Result<StepResult, StepError>> {
         Some(match act {
@@ -725,8 +725,8 @@ impl Node for Expiring {
         self.inner.start(step)
     }
 
-    fn tell(&self, step: Step) {
-        self.inner.tell(step);
+    fn send(&self, step: Step) {
+        self.inner.send(step);
     }
 
     fn finish(&self, act: Ticket, by: Deadline) -> Option<Result<StepResult, StepError>> {
@@ -794,7 +794,7 @@ fn two_names_of_one_host_are_not_tested_against_each_other() {
     let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
     let with_guid = |number: usize| {
         let mut report = reachable(number);
-        let guid = format!("\"0200:00ff:fe00:000{number}\"");
+        let guid = format!("\"5054:00ff:fe00:000{number}\"");
         report.devices[0].node_guid = serde_json::from_str(&guid).unwrap();
         report
     };

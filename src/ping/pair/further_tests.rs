@@ -2,7 +2,7 @@
 //! connection, and throughput. Each test opens its own connection. `pair` calls it.
 
 use super::super::throughput::LATEST;
-use super::{CONNECT, OPEN_TIMEOUT, PairRun, SPARE, ms, unexpected_reply};
+use super::{CONNECT_TIMEOUT, OPEN_TIMEOUT, PairRun, SPARE, ms, unexpected_reply};
 use crate::model::ping::{Bandwidth, Side, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
@@ -37,7 +37,7 @@ impl PairRun<'_> {
         let mtu = self.mtu(&here, &there);
         // Unreliable connections have no acknowledgements: timeout and retries have no effect.
         let (source, target) = self.connecting(here, there, 0, 0);
-        let (here, there) = self.ask_both(source, target, Stage::Connect, CONNECT + SPARE);
+        let (here, there) = self.ask_both(source, target, Stage::Connect, CONNECT_TIMEOUT + SPARE);
         here.and(there)?;
         let (ask, wait) = self.probing(mtu, 0, self.test_options.rounds);
         match self.ask_server(Act::Serve, Act::Probe(ask), wait, Stage::FirstMessage) {

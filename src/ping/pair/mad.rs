@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::super::choose::{MadPlan, NoMads, has_mads};
 use super::super::node::Node;
 use super::{
-    CONNECT, OPEN_TIMEOUT, PairRun, SPARE, STOP_TIMEOUT, StepReply, TestOptions, ms, stuck,
+    CONNECT_TIMEOUT, OPEN_TIMEOUT, PairRun, SPARE, STOP_TIMEOUT, StepReply, TestOptions, ms, stuck,
     unexpected_reply,
 };
 use crate::model::KnownFix;
@@ -106,7 +106,7 @@ pub(in crate::ping) fn run_alone(
     route: &MadRoute,
     test_options: &TestOptions,
 ) -> (MadEvidence, Option<MadPings>) {
-    let ask = |act, wait| node.ask(Step { connection, act }, wait);
+    let ask = |act, wait| node.request(Step { connection, act }, wait);
     let (request, wait) = requests(test_options, route);
     let answer = match ask(Act::OpenMad(opening), OPEN_TIMEOUT) {
         Some(Ok(_)) => ask(Act::PingMad(request), wait).unwrap_or_else(|| Err(stuck(Stage::Mad))),
@@ -132,7 +132,7 @@ fn requests(test_options: &TestOptions, route: &MadRoute) -> (MadPinging, Durati
     };
     // The first request may wait until the kernel resolves the neighbor. Each of the last three
     // requests may wait for a reply.
-    (ask, test_options.slot + CONNECT + MAD_REPLY * 4 + SPARE)
+    (ask, test_options.slot + CONNECT_TIMEOUT + MAD_REPLY * 4 + SPARE)
 }
 
 /// Returns the failure of `sent` requests without a reply. The target replied to `arrived`

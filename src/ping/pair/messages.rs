@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use super::{CONNECT, PairRun, SPARE, StepReply, ack_timeout, ms, stuck, unexpected_reply};
+use super::{CONNECT_TIMEOUT, PairRun, SPARE, StepReply, ack_timeout, ms, stuck, unexpected_reply};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
 use crate::model::ping::{Bandwidth, Datagrams, Packets, Received, Side, Test};
@@ -164,7 +164,7 @@ impl PairRun<'_> {
     fn compare_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
         let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
-        self.results.tcp = match self.source.ask(self.step(Act::Tcp(ask)), CONNECT) {
+        self.results.tcp = match self.source.request(self.step(Act::Tcp(ask)), CONNECT_TIMEOUT) {
             Some(Ok(StepResult::Tcp(trips))) => Some(Ok(trips)),
             Some(Err(error)) => Some(Err(error)),
             Some(Ok(_)) | None => None,
@@ -176,7 +176,7 @@ impl PairRun<'_> {
         let Some(remote) = remote else { return };
         let slot = self.test_options.stream_slot;
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
-        match self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE) {
+        match self.source.request(self.step(Act::TcpStream(ask)), slot + CONNECT_TIMEOUT + SPARE) {
             Some(Ok(StepResult::Streamed(seen))) => {
                 self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
@@ -218,10 +218,11 @@ impl PairRun<'_> {
         let serve = exchange(mine, here.lid, self.route.source.gid, 0);
         let pending = self.target.start(self.step(serve));
         let ask = exchange(theirs, there.lid, self.route.target.gid, rounds);
-        let source_reply = self.source.ask(self.step(ask), CONNECT + reply + slot * 2 + SPARE);
-        self.target.tell(self.step(Act::Stop));
+        let source_reply =
+            self.source.request(self.step(ask), CONNECT_TIMEOUT + reply + slot * 2 + SPARE);
+        self.target.send(self.step(Act::Stop));
         // The target may still be resolving the neighbor.
-        let target_reply = self.target.finish(pending, Deadline::after(CONNECT));
+        let target_reply = self.target.finish(pending, Deadline::after(CONNECT_TIMEOUT));
         let source = self.counts(source_reply, Side::Source);
         let target = self.counts(target_reply, Side::Target);
         if let Some((source, target)) = source.zip(target) {

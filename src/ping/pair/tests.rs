@@ -89,7 +89,7 @@ impl Node for Scripted {
         Ticket(id)
     }
 
-    fn tell(&self, step: Step) {
+    fn send(&self, step: Step) {
         self.start(step);
     }
 

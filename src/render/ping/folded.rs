@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use super::super::groups::groups;
 use super::super::notes::{LONGEST_SET, without_addresses};
-use super::{escape, how_often, name_rails, was_reached};
-use crate::model::ping::{Code, Finding, PingReport};
+use super::{escape, how_often, write_check};
+use crate::model::ping::{Code, Finding, PingReport, name_rails};
 use crate::model::probe::Stage;
 use crate::names;
 
@@ -19,6 +19,7 @@ struct FoldKey<'report> {
     /// Fraction of the peers with which the host fails; `None` for all peers.
     how_often: Option<String>,
     was_reached: bool,
+    check: Option<&'report str>,
     /// Detail and fix without the names.
     text: String,
 }
@@ -30,12 +31,13 @@ impl<'report> FoldKey<'report> {
         let Finding { code, stage, ref rails, .. } = *finding;
         let stage = stage.map(Stage::phrase);
         let fix = finding.hint.as_deref().unwrap_or_default();
-        let was_reached = was_reached(report, host);
+        let was_reached = report.was_reached(host);
         let text = unnamed(report, finding, &format!("{}\n{fix}", finding.detail));
         // The texts of hosts that are not reached differ in their addresses, too.
         let text = if was_reached { text } else { without_addresses(&text) };
         let how_often = (finding.failed != finding.of).then(|| how_often(report, finding));
-        Some(Self { code, stage, rails, how_often, was_reached, text })
+        let check = finding.check.as_deref();
+        Some(Self { code, stage, rails, how_often, was_reached, check, text })
     }
 }
 
@@ -47,7 +49,7 @@ fn unnamed(report: &PingReport, finding: &Finding, text: &str) -> String {
         None => text.to_owned(),
     };
     match finding.host {
-        Some(host) if !was_reached(report, host) => without(text, host, "#"),
+        Some(host) if !report.was_reached(host) => without(text, host, "#"),
         _ => without(&without(text, finding.source, "#source"), finding.target, "#target"),
     }
 }
@@ -74,7 +76,7 @@ pub(super) fn write(text: &mut String, report: &PingReport, alike: &[&Finding]) 
     let _ = writeln!(text, "! {set}{rails}: {code} ({count} hosts, each {often}{stage})");
     let name = |host: usize| report.hosts.get(host).map_or("?", |host| host.name.as_str());
     let own = name(first.host.unwrap_or(first.source));
-    let is_of_pair = first.host.is_some_and(|host| was_reached(report, host));
+    let is_of_pair = first.host.is_some_and(|host| report.was_reached(host));
     let has_one_text = |detail: fn(&Finding) -> &str| {
         let of = |finding: &Finding| {
             let own = name(finding.host.unwrap_or(finding.source));
@@ -91,10 +93,12 @@ pub(super) fn write(text: &mut String, report: &PingReport, alike: &[&Finding]) 
         format!("{}: {detail}", escape(own))
     };
     let _ = writeln!(text, "    {detail}");
-    let Some(hint) = &first.hint else { return };
-    let is_common = rest.iter().all(|finding| finding.hint.as_ref() == Some(hint));
-    let lead = if is_common { String::new() } else { format!("on each host, as for {own}: ") };
-    let _ = writeln!(text, "    fix: {}", escape(&(lead + hint)));
+    if let Some(hint) = &first.hint {
+        let is_common = rest.iter().all(|finding| finding.hint.as_ref() == Some(hint));
+        let lead = if is_common { String::new() } else { format!("on each host, as for {own}: ") };
+        let _ = writeln!(text, "    fix: {}", escape(&(lead + hint)));
+    }
+    write_check(text, report, alike);
 }
 
 #[cfg(test)]
@@ -169,6 +173,50 @@ mod tests {
     fn a_finding_with_a_peer_shows_its_first_pair() {
         let text = told(&["n1", "n2"], true, |host| (format!("{host} hangs"), "look".into()));
         assert!(text.starts_with("! n[1-2]: ") && text.contains("    n1 -> n2: n1 hangs\n"));
+    }
+
+    /// Renders findings that a check explains: of hosts, or of pairs of two hosts.
+    fn with_check(hosts: &[&str], check: &str, is_of_host: bool) -> String {
+        let list =
+            |host: &&str| serde_json::json!({ "name": host, "kernel": null, "failure": null });
+        let finding = |source: usize| {
+            serde_json::json!({
+                "host": is_of_host.then_some(source), "source": source,
+                "target": (source + 1) % hosts.len(), "code": "local.link_down", "stage": null,
+                "detail": "down", "hint": "look", "check": check, "failed": 1, "of": 1,
+            })
+        };
+        let report: PingReport = serde_json::from_value(serde_json::json!({
+            "hosts": hosts.iter().map(list).collect::<Vec<_>>(), "pairs": [],
+            "findings": (0..hosts.len() - 1).map(finding).collect::<Vec<_>>(),
+            "elapsed_ms": 1, "left_behind": []
+        }))
+        .unwrap();
+        super::super::render_findings(&report)
+    }
+
+    #[test]
+    fn a_finding_names_the_command_that_shows_its_cause() {
+        let text = with_check(&["n1", "n2"], "port.down", true);
+        let see = "    fix: look\n    see: rdmactl check -H n1 --only port.down\n";
+        assert!(text.contains(see), "{text}");
+        let text = with_check(&["n1", "n2"], "port.down", false);
+        let see = "    see: rdmactl check -H 'n[1-2]' --only port.down\n";
+        assert!(text.contains(see), "either host of a pair: {text}");
+        let text = with_check(&["n1", "n2"], "mac.duplicate", true);
+        let see = "    see: rdmactl check -H 'n[1-2]' --only mac.duplicate\n";
+        assert!(text.contains(see), "the check compares hosts: {text}");
+        let text = with_check(&["n1", "n2", "n3"], "port.down", true);
+        let see = "    see: rdmactl check -H 'n[1-2]' --only port.down\n";
+        assert!(text.contains(see) && text.matches("see:").count() == 1, "both hosts: {text}");
+    }
+
+    #[test]
+    fn a_check_of_a_file_is_no_command() {
+        let text = with_check(&["n1", "n2"], "port.down; reboot", true);
+        assert!(!text.contains("see:") && !text.contains("reboot"), "{text}");
+        let text = with_check(&["n1;reboot", "n2"], "port.down", true);
+        assert!(text.contains("    see: rdmactl check -H HOST --only port.down\n"), "{text}");
     }
 
     #[test]

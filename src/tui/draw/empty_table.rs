@@ -93,7 +93,7 @@ fn unknown(state: &State) -> Option<String> {
     let unresponsive = reasons().count() - connecting;
     let parts = shown_parts(state.view());
     let is_unread = |(host, report): &(usize, &HostReport)| {
-        snapshot.failure(*host).is_none() && parts.iter().any(|part| report.problems.touch(part))
+        snapshot.failure(*host).is_none() && parts.iter().any(|part| report.problems.affects(part))
     };
     let unread = hosts().filter(is_unread).count();
     let text = |count: usize, one: &str, many: &str| match count {

@@ -1,7 +1,7 @@
 //! Rows of the Problems view: one per finding.
 
 use super::{Listed, RowContext, RowPosition, RowText, StaleData, Target, beginning};
-use crate::model::Subject;
+use crate::model::{Subject, check};
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
 use crate::tui::detail::DetailPart;
@@ -47,7 +47,7 @@ impl Listed for Findings {
         let view = match subject {
             Subject::Connection(..) => View::Connections,
             Subject::Port(..) | Subject::Device(_) => View::Ports,
-            Subject::Host | Subject::Part(_) | Subject::Fabric(_) => View::Hosts,
+            Subject::Host | Subject::Part(_) | Subject::Fabric(_) | Subject::Pair(_) => View::Hosts,
         };
         Target::Rows(view, hosts, Some(subject.clone()))
     }
@@ -68,6 +68,9 @@ impl Listed for Findings {
             field("HOSTS", &names::fold(&one.hosts)),
             field("COUNT", &one.hosts.len().to_string()),
         ]);
+        if let Some(check) = check(one.code) {
+            parts.extend([field("EXPECTED", check.title), field("CONSEQUENCE", check.consequence)]);
+        }
         parts
     }
 }

@@ -74,7 +74,7 @@ fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
     });
     let is_seen =
         |inode| consumers.holders.iter().flatten().any(|holder| holder.inodes.contains(&inode));
-    let is_whole = !report.problems.touch("resources");
+    let is_whole = !report.problems.affects("resources");
     (is_whole && waiting.any(|socket| is_seen(socket.inode))).then_some(false)
 }
 

@@ -1,11 +1,11 @@
 //! Findings of unreadable data and device files: one for each place and error, with the number of
-//! the other values or files.
+//! the other values or files. `hosts` uses this module.
 
 use std::collections::BTreeMap;
 
-use crate::model::{Finding, Problem, Severity, Subject};
+use crate::model::{Finding, HostReport, Problem, Severity, Subject, key};
 
-pub(crate) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
+pub(super) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
     let mut places: BTreeMap<(&str, Option<&str>), (&Problem, usize)> = BTreeMap::new();
     for problem in problems {
         // All device files of a host are one place: a container lacks all of them.
@@ -15,20 +15,33 @@ pub(crate) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
         places.entry(key).and_modify(|(_, more)| *more += 1).or_insert((problem, 0));
     }
     let found = |((place, _), (problem, more)): ((&str, _), (&Problem, usize))| {
-        let (severity, code, noun) = if problem.is_of_device_file() {
-            (Severity::Warn, "device.file", "device file")
-        } else {
-            (Severity::Unknown, "unreadable", "value")
-        };
+        let noun = if problem.is_of_device_file() { "device file" } else { "value" };
         let what = match more {
             0 => problem.detail.clone(),
             1 => format!("{}, and 1 more {noun}", problem.detail),
             more => format!("{}, and {more} more {noun}s", problem.detail),
         };
-        let finding = Finding::new(severity, code, Subject::Part(place.to_owned()), what);
+        let subject = Subject::Part(place.to_owned());
+        let finding = Finding::new(Severity::Unknown, "unreadable", subject, what);
         Finding { fix: problem.fix.clone().map(String::from), ..finding }
     };
     places.into_iter().map(found)
+}
+
+/// Returns true if the error of a problem is the normal reply of a host without the value.
+pub(super) fn is_absent(report: &HostReport, problem: &Problem) -> bool {
+    if problem.errno.as_deref() == Some("EINVAL") {
+        // Kernels before 4.14 do not list RDMA devices over netlink.
+        let is_list = problem.source == "RDMA netlink, devices";
+        // A port without a link has no width, and so no rate (`rate_show` of core/sysfs.c).
+        let mut inactive = report.ports().filter(|(_, port)| !port.is_active());
+        return is_list
+            || inactive.any(|(device, port)| {
+                problem.key == key::port(&device.name, port.number, "rate_bps")
+            });
+    }
+    let mut planes = report.devices.iter().filter(|device| device.is_sub_device());
+    planes.any(|device| problem.key == key::device(&device.name, "verbs"))
 }
 
 /// Returns the port, interface or part of a key: `mlx5_0/1` for `mlx5_0/1/gids/3`.

@@ -4,19 +4,20 @@ use std::collections::HashMap;
 
 use crate::model::{Device, HostReport, Port, Protocol};
 
-pub(crate) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>);
+pub(super) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>);
 
-/// Card type (without one the driver) and protocol.
+/// Board (without one the card type or the driver) and protocol. Boards of one card type may have
+/// different rates.
 type PortKind<'report> = (&'report str, Protocol);
 
 /// Rate that most ports of a kind have.
-pub(crate) struct UsualRate {
-    pub(crate) rate_bps: u64,
-    pub(crate) ports: usize,
+pub(super) struct UsualRate {
+    pub(super) rate_bps: u64,
+    pub(super) ports: usize,
 }
 
 impl<'report> Rates<'report> {
-    pub(crate) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
+    pub(super) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
         let mut rates = Self(HashMap::new());
         for (device, port) in reports.flat_map(HostReport::ports) {
             if let Some((kind, rate)) = kind(device, port).zip(port.rate_bps) {
@@ -28,7 +29,7 @@ impl<'report> Rates<'report> {
 
     /// Returns the usual rate if the port is slower. A rate is usual if at least three ports and
     /// more than half of the ports of the kind have it.
-    pub(crate) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<UsualRate> {
+    pub(super) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<UsualRate> {
         let rates = self.0.get(&kind(device, port)?)?;
         let all: usize = rates.values().sum();
         let by_count = rates.iter().map(|(rate, count)| (*count, *rate));
@@ -39,6 +40,11 @@ impl<'report> Rates<'report> {
 }
 
 fn kind<'device>(device: &'device Device, port: &Port) -> Option<PortKind<'device>> {
-    let name = device.hca_type.as_deref().or(device.driver.as_deref())?;
+    // A plane has a part of the rate of the port.
+    if device.is_sub_device() {
+        return None;
+    }
+    let types = [&device.board_id, &device.hca_type, &device.driver];
+    let name = types.into_iter().find_map(|name| name.as_deref())?;
     Some((name, port.protocol?))
 }

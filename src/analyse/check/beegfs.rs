@@ -1,0 +1,144 @@
+//! Checks of the RDMA settings of `BeeGFS` clients. `connections` judges their connections.
+
+use std::collections::BTreeSet;
+
+use super::responding;
+use super::results::Results;
+use crate::analyse::verdict::plain_or;
+use crate::model::{
+    BeegfsClient, Connection, Device, Finding, HostReport, PinnedMemory, Port, Protocol, Severity,
+    Subject,
+};
+
+const SWITCH: &str = "beegfs.rdma_off";
+const BUFFERS: &str = "beegfs.buffers";
+const MEMORY: &str = "beegfs.memory";
+
+/// Smallest number of buffers with which RDMA works (comments of `beegfs-client.conf`).
+const MIN_BUFFERS: u64 = 3;
+
+/// Share of the memory of a client from which the buffers are a finding, in percent.
+const MAX_PERCENT: u64 = 25;
+
+pub(super) fn judge(
+    reports: &[&HostReport],
+    connections: &[&[Connection]],
+    results: &mut Results<'_>,
+) {
+    for (host, report) in responding(reports) {
+        let consumers = report.consumers.as_ref();
+        let clients = consumers.and_then(|consumers| consumers.beegfs.as_deref());
+        let Some(clients) = clients.filter(|clients| !clients.is_empty()) else {
+            let why = "the host has no client of BeeGFS";
+            results.missing(host, &[SWITCH, BUFFERS, MEMORY], "consumers/beegfs", why);
+            continue;
+        };
+        for client in clients {
+            judge_switch(host, report, client, results);
+        }
+        let connections = connections.get(host).into_iter().flat_map(|all| all.iter());
+        let memory: Vec<&PinnedMemory> =
+            connections.filter_map(|connection| connection.memory.as_ref()).collect();
+        if memory.is_empty() {
+            let why = "no client of BeeGFS uses buffers for RDMA";
+            results.missing(host, &[BUFFERS, MEMORY], "consumers/beegfs", why);
+            continue;
+        }
+        judge_buffers(host, report, &memory, results);
+        judge_memory(host, report, &memory, results);
+    }
+}
+
+fn judge_switch(
+    host: usize,
+    report: &HostReport,
+    client: &BeegfsClient,
+    results: &mut Results<'_>,
+) {
+    let Some(uses_rdma) = client.switch("connUseRDMA") else {
+        let key = format!("consumers/beegfs/{}", client.id);
+        let why = "the client does not report connUseRDMA";
+        return results.missing(host, &[SWITCH], &key, why);
+    };
+    let protocols = [Protocol::Ib, Protocol::Roce, Protocol::Iwarp, Protocol::Opa];
+    let is_usable = |(device, port): (&Device, &Port)| {
+        let is_supported = port.protocol.is_some_and(|protocol| protocols.contains(&protocol));
+        is_supported && port.is_active() && !device.is_software()
+    };
+    let found = (!uses_rdma && report.ports().any(is_usable)).then(|| {
+        let what = "the client uses TCP only (connUseRDMA = false), and the host has an active \
+                    RDMA port";
+        let subject = Subject::Part(format!("beegfs/{}", client.id));
+        Finding::new(Severity::Warn, SWITCH, subject, what)
+            .fix(format!(
+                "on {}: set connUseRDMA = true in beegfs-client.conf, and restart the client",
+                plain_or(&report.host, "HOST")
+            ))
+            .source(format!("{}/config", client.path))
+    });
+    results.judged(host, SWITCH, found);
+}
+
+fn finding(report: &HostReport, severity: Severity, id: &'static str, what: String) -> Finding {
+    let fix = format!(
+        "on {}: change connRDMABufSize, connRDMABufNum or connMaxInternodeNum in \
+         beegfs-client.conf, and restart the client",
+        plain_or(&report.host, "HOST")
+    );
+    let found = Finding::new(severity, id, Subject::Part("beegfs".into()), what);
+    found.fix(fix).source("/proc/fs/beegfs/ID/config")
+}
+
+fn judge_buffers(
+    host: usize,
+    report: &HostReport,
+    memory: &[&PinnedMemory],
+    results: &mut Results<'_>,
+) {
+    let settings: BTreeSet<_> = memory
+        .iter()
+        .map(|one| {
+            let recommended = one.recommended_buffers.zip(one.recommended_buffer_bytes);
+            (one.buffers, one.buffer_bytes, recommended)
+        })
+        .collect();
+    for (count, size, recommended) in settings {
+        let found = if count < MIN_BUFFERS {
+            let what = format!("{count} buffers per connection; RDMA needs {MIN_BUFFERS}");
+            Some(finding(report, Severity::Fail, BUFFERS, what))
+        } else {
+            recommended.map(|(usual_count, usual_size)| {
+                let what = format!(
+                    "{count} buffers of {size} bytes per connection; BeeGFS recommends \
+                     {usual_count} of {usual_size} bytes for this adapter"
+                );
+                finding(report, Severity::Info, BUFFERS, what)
+            })
+        };
+        results.judged(host, BUFFERS, found);
+    }
+}
+
+fn judge_memory(
+    host: usize,
+    report: &HostReport,
+    memory: &[&PinnedMemory],
+    results: &mut Results<'_>,
+) {
+    let most = memory.iter().map(|one| one.client_most_bytes).max();
+    let total = memory.iter().find_map(|one| one.host_bytes).filter(|bytes| *bytes > 0);
+    let Some((most, total)) = most.zip(total) else {
+        let why = "the memory of the host is unknown";
+        return results.missing(host, &[MEMORY], "consumers/memory", why);
+    };
+    let percent = most.saturating_mul(100) / total;
+    let found = (percent >= MAX_PERCENT).then(|| {
+        let what = format!(
+            "the buffers for all servers may take {} MiB, which is {percent} % of the memory of \
+             the host",
+            most >> 20
+        );
+        finding(report, Severity::Warn, MEMORY, what)
+    });
+    results.judged(host, MEMORY, found);
+}

@@ -1,0 +1,105 @@
+//! Checks of the GIDs of `RoCE` ports: one with an IP address is necessary for most software.
+
+use std::collections::BTreeSet;
+
+use super::port_findings::PortRef;
+use super::ports::{file, is_active_roce};
+use super::responding;
+use super::results::{Results, problem};
+use crate::analyse::verdict::plain_or;
+use crate::model::{Device, GidKind, HostReport, Port, Protocol, Severity, key};
+
+const ID: &str = "gid.none_usable";
+
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
+    // Adapter types with a RoCE port that has an IP address.
+    let addressed: BTreeSet<&str> = responding(reports)
+        .flat_map(|(_, report)| report.ports())
+        .filter(|(_, port)| is_roce(port) && has_address(port))
+        .filter_map(|(device, _)| adapter_type(device))
+        .collect();
+    for (host, report) in responding(reports) {
+        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
+            for port in &device.ports {
+                judge_port(host, PortRef { report, device, port }, &addressed, results);
+            }
+        }
+    }
+}
+
+fn is_roce(port: &Port) -> bool {
+    port.protocol == Some(Protocol::Roce)
+}
+
+fn has_address(port: &Port) -> bool {
+    port.gids.iter().flatten().any(|gid| !gid.value.is_link_local())
+}
+
+fn adapter_type(device: &Device) -> Option<&str> {
+    device.hca_type.as_deref().or(device.driver.as_deref())
+}
+
+fn judge_port(
+    host: usize,
+    place: PortRef<'_>,
+    addressed: &BTreeSet<&str>,
+    results: &mut Results<'_>,
+) {
+    let PortRef { report, device, port } = place;
+    if !is_active_roce(host, ID, port, results) {
+        return;
+    }
+    if device.is_virtual_function() && port.netdev.is_none() {
+        let why = "the interface of the virtual function is in another network namespace";
+        return results.skip(host, ID, why);
+    }
+    let gids = port.gids.as_deref().unwrap_or_default();
+    let unread = problem(report, &key::port(&device.name, port.number, "gids"));
+    let is_version_2 = |kind: Option<GidKind>| kind != Some(GidKind::RoceV1);
+    let mut usable = gids.iter().filter(|gid| !gid.value.is_link_local());
+    if usable.clone().any(|gid| is_version_2(gid.kind)) {
+        return results.pass(host, ID);
+    }
+    if let Some(problem) = unread {
+        return results.unknown(host, ID, &*problem.detail);
+    }
+    let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
+    let add_address = format!(
+        "on {}: ip addr add ADDRESS/PREFIX dev {netdev}, and add it to the configuration",
+        plain_or(&report.host, "HOST")
+    );
+    let (severity, what, fix) = if usable.next().is_some() {
+        let what = "all GIDs with an IP address are RoCE v1, which no router forwards".to_owned();
+        let fix =
+            "set default_roce_mode of the peers to IB/RoCE v1, or use an adapter with RoCE v2";
+        (Severity::Info, what, fix.to_owned())
+    } else if gids.is_empty() {
+        (Severity::Fail, "the GID table is empty".to_owned(), add_address)
+    } else {
+        let (severity, what) = without_address(place, addressed);
+        (severity, what, add_address)
+    };
+    results.found(host, place.finding(severity, ID, what).fix(fix).source(file(place, "gids")));
+}
+
+/// Returns severity and observation for a port whose GIDs are all link-local.
+fn without_address(place: PortRef<'_>, addressed: &BTreeSet<&str>) -> (Severity, String) {
+    let PortRef { report, device, port } = place;
+    let master = port.netdev.as_deref().and_then(|name| report.netdev(name)?.master.as_deref());
+    // The virtual function of a guest is a member of the interface of the hypervisor (hv_netvsc).
+    if let Some(master) = master {
+        let what = format!("only link-local GIDs: the interface is a member of {master}");
+        return (Severity::Info, what);
+    }
+    let is_of_type = adapter_type(device).is_some_and(|name| addressed.contains(name));
+    let mut others = report.ports().filter(|(other, _)| !other.is_software());
+    if !is_of_type
+        && others.any(|(_, other)| other.is_active() && (!is_roce(other) || has_address(other)))
+    {
+        let what = "only link-local GIDs, as on all ports of this adapter type; another port of \
+                    the host works";
+        return (Severity::Info, what.to_owned());
+    }
+    let what = "the interface has no IP address, only link-local GIDs, which most software ignores";
+    (Severity::Warn, what.to_owned())
+}

@@ -1,0 +1,485 @@
+//! Checks of pairs of hosts: the results of a ping run as findings and results of checks.
+//!
+//! `cmd/check/active.rs` runs the pairs. A failed pair whose cause another check found is listed
+//! below the finding of that check.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::addresses;
+use super::pair_cause::FailedPairs;
+use super::responding;
+use super::results::Results;
+use crate::analyse::verdict::plain_set;
+use crate::model::ping::{self, Code, Outlier, OutlierKind, PingReport, Warning, WarningCode};
+use crate::model::{Finding, HostReport, Severity, Subject, check};
+use crate::names;
+
+const FAILED: &str = "ping.failed";
+const DEGRADED: &str = "ping.degraded";
+const NOT_TESTED: &str = "ping.not_tested";
+
+/// Checks of pairs.
+const IDS: [&str; 3] = [FAILED, DEGRADED, NOT_TESTED];
+
+/// Source of the findings.
+const SOURCE: &str = "rdmactl ping --matrix";
+
+pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
+    let Some(run) = results.ping() else {
+        for (host, _) in responding(reports) {
+            for id in IDS {
+                results.skip(host, id, "rdmactl check --active tests pairs");
+            }
+        }
+        return;
+    };
+    let matrix = Matrix::of(run, reports);
+    let named = matrix.judge_failures(results);
+    for warning in &run.warnings {
+        matrix.judge_warning(warning, results);
+    }
+    for outlier in &run.outliers {
+        matrix.judge_outlier(outlier, results);
+    }
+    let pairs = matrix.count_pairs();
+    matrix.judge_untested(&pairs, results);
+    for (host, pairs) in pairs.iter().enumerate() {
+        if let Some(at) = matrix.at(host) {
+            matrix.judge_host(at, pairs, named.contains(&host), results);
+        }
+    }
+}
+
+/// Run over the hosts of the reports.
+struct Matrix<'run> {
+    run: &'run PingReport,
+    /// Index of the report of each host of the run.
+    reports: Vec<Option<usize>>,
+}
+
+/// Ordered pairs of a host on all rails.
+#[derive(Default, Clone)]
+struct HostPairs {
+    passed: usize,
+    not_tested: usize,
+    /// Hosts with which a pair failed.
+    failed_with: BTreeSet<usize>,
+}
+
+impl<'run> Matrix<'run> {
+    fn of(run: &'run PingReport, reports: &[&HostReport]) -> Self {
+        let known: HashMap<&str, usize> =
+            reports.iter().enumerate().map(|(at, report)| (report.host.as_str(), at)).collect();
+        let reports = run.hosts.iter().map(|host| known.get(host.name.as_str()).copied());
+        Self { run, reports: reports.collect() }
+    }
+
+    /// Returns the index of the report of a host.
+    fn at(&self, host: usize) -> Option<usize> {
+        self.reports.get(host).copied().flatten()
+    }
+
+    fn all_at(&self, hosts: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        hosts.into_iter().filter_map(|host| self.at(host)).collect()
+    }
+
+    /// Returns the hosts of leaf switches.
+    fn of_leaves(&self, leaves: &[String]) -> Vec<usize> {
+        let hosts = self.run.hosts.iter().enumerate();
+        let is_of = |leaf: &Option<String>| leaf.as_ref().is_some_and(|leaf| leaves.contains(leaf));
+        hosts.filter(|(_, host)| is_of(&host.leaf)).map(|(at, _)| at).collect()
+    }
+
+    /// Judges the findings of the run; returns their hosts.
+    fn judge_failures(&self, results: &mut Results<'_>) -> BTreeSet<usize> {
+        let failed = FailedPairs::of(&self.run.pairs);
+        let mut named = BTreeSet::new();
+        for finding in &self.run.findings {
+            let hosts = match finding.host {
+                Some(host) => vec![host],
+                None if finding.leaves.is_empty() => vec![finding.source, finding.target],
+                None => self.of_leaves(&finding.leaves),
+            };
+            named.extend(&hosts);
+            let cause = failed.cause(finding, |host, id, is_used| {
+                let at = self.at(host)?;
+                Some((at, results.cause(at, id, is_used)?))
+            });
+            let (hosts, found) = (self.all_at(hosts), self.failure(finding));
+            match cause {
+                Some((at, cause)) => results.found_below(&hosts, found, at, cause),
+                None => results.found_on(&hosts, found),
+            }
+        }
+        named
+    }
+
+    fn failure(&self, finding: &ping::Finding) -> Finding {
+        let is_of_pair = finding.host.is_none() && finding.leaves.is_empty();
+        let was_reached = finding.host.is_none_or(|host| self.run.was_reached(host));
+        let example = if is_of_pair || !was_reached {
+            String::new()
+        } else {
+            let pair = self.run.pair_name(finding.source, finding.target, false);
+            format!("{} of {} pairs, {pair}: ", finding.failed, finding.of)
+        };
+        let (word, rails) = (finding.code.word(), ping::name_rails(&finding.rails));
+        let what = format!("{word}{rails}: {example}{}", finding.detail);
+        let subject = match finding.host {
+            Some(_) => Subject::Host,
+            None => Subject::Pair(finding.place(self.run)),
+        };
+        let found = Finding::new(Severity::Fail, FAILED, subject, what).source(SOURCE);
+        Finding { fix: finding.hint.clone(), ..found }
+    }
+
+    /// Judges a difference that fails no pair. A difference with the name of a check is a finding
+    /// of that check.
+    fn judge_warning(&self, warning: &Warning, results: &mut Results<'_>) {
+        let hosts = self.all_at(warning.hosts.iter().copied());
+        if let Some(check) = check(warning.code.word()) {
+            // The check may have found the same difference in the reports.
+            if !hosts.iter().any(|host| results.has(*host, check.id)) {
+                addresses::add(&Warning { hosts, ..warning.clone() }, results);
+            }
+            return;
+        }
+        let (severity, id) = match warning.code {
+            WarningCode::NotCounted => (Severity::Unknown, NOT_TESTED),
+            _ => (Severity::Warn, DEGRADED),
+        };
+        let (word, rails) = (warning.code.word(), ping::name_rails(&warning.rails));
+        let what = format!("{word}{rails}: {}", warning.detail);
+        let found = Finding::new(severity, id, Subject::Host, what).source(SOURCE);
+        results.found_on(&hosts, found.fix(&warning.hint));
+    }
+
+    fn judge_outlier(&self, outlier: &Outlier, results: &mut Results<'_>) {
+        let hosts = match outlier.kind {
+            OutlierKind::Leaf | OutlierKind::Path => self.of_leaves(&outlier.leaves),
+            _ => outlier.host.into_iter().chain(outlier.target).collect(),
+        };
+        let subject = match outlier.kind {
+            OutlierKind::Leaf | OutlierKind::Path | OutlierKind::Pair => {
+                Subject::Pair(outlier.place(self.run))
+            }
+            _ => Subject::Host,
+        };
+        let what = match ping::name_rails(&outlier.rails).trim_start() {
+            "" => outlier.description(),
+            rails => format!("{rails}: {}", outlier.description()),
+        };
+        let names: Vec<&str> = self.run.hosts.iter().map(|host| host.name.as_str()).collect();
+        let set = names::in_shell(&plain_set(&names, &hosts.iter().copied().collect()));
+        let fix = format!(
+            "find error counters that grow: rdmactl counters -H {set} --errors --watch 10 \
+             --count 1 -w 'delta>0'"
+        );
+        // The latency of software RDMA follows the load of the CPU.
+        let severity = if outlier.software { Severity::Info } else { Severity::Warn };
+        let found = Finding::new(severity, DEGRADED, subject, what).fix(fix).source(SOURCE);
+        results.found_on(&self.all_at(hosts), found);
+    }
+
+    /// Counts the pairs of each host. A pair counts for both hosts.
+    fn count_pairs(&self) -> Vec<HostPairs> {
+        let mut all = vec![HostPairs::default(); self.run.hosts.len()];
+        for pair in &self.run.pairs {
+            for (host, peer) in [(pair.source, pair.target), (pair.target, pair.source)] {
+                let Some(of_host) = all.get_mut(host) else { continue };
+                match pair.verdict.code {
+                    Code::Ok => of_host.passed += 1,
+                    Code::NoTransport => {}
+                    Code::NotTested => of_host.not_tested += 1,
+                    _ => {
+                        of_host.failed_with.insert(peer);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Adds one finding for all pairs that were not tested.
+    fn judge_untested(&self, pairs: &[HostPairs], results: &mut Results<'_>) {
+        let mut untested =
+            self.run.pairs.iter().filter(|pair| pair.verdict.code == Code::NotTested);
+        let Some(first) = untested.next() else { return };
+        let count = 1 + untested.count();
+        let what = format!(
+            "{count} of {} pairs were not tested, {}: {}",
+            self.run.pairs.len(),
+            self.run.pair_name(first.source, first.target, false),
+            first.verdict.detail
+        );
+        let hosts = pairs.iter().enumerate().filter(|(_, pairs)| pairs.not_tested > 0);
+        let hosts = self.all_at(hosts.map(|(host, _)| host));
+        let found = Finding::new(Severity::Unknown, NOT_TESTED, Subject::Host, what);
+        results.found_on(&hosts, found.fix("repeat the run").source(SOURCE));
+    }
+
+    /// Adds the results of a host without findings. A host passes only if all its pairs passed.
+    /// `is_named` is true for a host that has a finding of its failed pairs.
+    fn judge_host(
+        &self,
+        host: usize,
+        pairs: &HostPairs,
+        is_named: bool,
+        results: &mut Results<'_>,
+    ) {
+        let HostPairs { passed, not_tested, failed_with } = pairs;
+        if *passed == 0 && *not_tested == 0 && failed_with.is_empty() {
+            for id in IDS {
+                results.skip(host, id, "the host has no RDMA protocol in common with a peer");
+            }
+            return;
+        }
+        if *not_tested > 0 {
+            for id in [FAILED, DEGRADED] {
+                results.unknown(host, id, "not all pairs of the host were tested");
+            }
+        } else {
+            results.pass(host, NOT_TESTED);
+        }
+        if !failed_with.is_empty() {
+            results.unknown(host, DEGRADED, "a pair that fails is not measured");
+        }
+        if !failed_with.is_empty() && !is_named {
+            let peers = names::fold(failed_with.iter().map(|peer| self.run.host_name(*peer)));
+            let why = format!("RDMA with {peers} fails, and {peers} has the finding");
+            results.unknown(host, FAILED, why);
+        }
+        if *not_tested == 0 && failed_with.is_empty() {
+            results.pass(host, FAILED);
+            results.pass(host, DEGRADED);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{cluster, reports};
+    use super::super::{CheckOptions, run};
+    use super::*;
+    use crate::analyse::connections::connections;
+    use crate::analyse::root_cause::findings;
+    use crate::analyse::verdict::not_tested;
+    use crate::model::ping::{Cell, Pair, PingHost, Side, Summary, Verdict};
+    use crate::model::{CHECKS, CheckReport, CheckScope, HostFailure, Policy, Reason};
+
+    /// Returns a run over the healthy cluster, after a change of its pairs.
+    fn run_of(change: impl Fn(&mut Pair)) -> PingReport {
+        let ends = (0..4).flat_map(|source| (0..4).map(move |target| (source, target)));
+        let pair = |(source, target)| {
+            let mut pair = Pair::of_verdict(Cell { rail: 0, source, target }, verdict(Code::Ok));
+            change(&mut pair);
+            pair
+        };
+        let pairs: Vec<Pair> = ends.filter(|(a, b)| a != b).map(pair).collect();
+        PingReport {
+            hosts: (1..=4).map(|at| PingHost::of(&format!("n{at}"), 0, None)).collect(),
+            findings: findings(&pairs, None),
+            summary: Summary::of(&pairs),
+            pairs,
+            ..PingReport::default()
+        }
+    }
+
+    fn verdict(code: Code) -> Verdict {
+        let hint = code.is_failure().then(|| format!("fix {}", code.word()));
+        let detail = "what was seen".into();
+        Verdict { code, stage: None, side: Side::Path, error: None, detail, hint }
+    }
+
+    /// Fails all pairs of the third host, which reports the fault itself.
+    fn fail_third(code: Code) -> impl Fn(&mut Pair) {
+        move |pair: &mut Pair| {
+            if pair.source == 2 || pair.target == 2 {
+                let side = if pair.source == 2 { Side::Source } else { Side::Target };
+                pair.verdict = Verdict { side, ..verdict(code) };
+            }
+        }
+    }
+
+    fn checked(reports: &[HostReport], ping: PingReport, policy: Policy) -> CheckReport {
+        let options = CheckOptions { ping: Some(ping), policy, ..CheckOptions::default() };
+        run(reports, &connections(reports), &options)
+    }
+
+    fn of_healthy(ping: PingReport) -> CheckReport {
+        checked(&reports(&cluster()), ping, Policy::default())
+    }
+
+    fn lines(report: &CheckReport) -> Vec<String> {
+        let line = |found: &crate::model::CheckedFinding| {
+            let Finding { severity, hosts, subject, .. } = &found.finding;
+            format!("{} {} {} {subject}", severity.word(), found.check.id, hosts.join(","))
+        };
+        report.findings.iter().map(line).collect()
+    }
+
+    /// Returns the words of the results of a check on the hosts.
+    fn results<'report>(report: &'report CheckReport, id: &str) -> Vec<&'report str> {
+        report.hosts.iter().map(|host| host.results[id].word()).collect()
+    }
+
+    #[test]
+    fn without_a_run_of_pairs_their_checks_do_not_apply() {
+        let reports = reports(&cluster());
+        let report = run(&reports, &connections(&reports), &CheckOptions::default());
+        for id in IDS {
+            assert_eq!(results(&report, id), ["skip"; 4]);
+            let why = report.hosts[0].results[id].reason();
+            assert_eq!(why, Some("rdmactl check --active tests pairs"));
+        }
+    }
+
+    #[test]
+    fn a_host_passes_if_all_its_pairs_passed() {
+        let report = of_healthy(run_of(|_| {}));
+        assert_eq!(lines(&report), [""; 0]);
+        for id in IDS {
+            assert_eq!(results(&report, id), ["pass"; 4]);
+        }
+        let alone = of_healthy(run_of(fail_third(Code::NoTransport)));
+        assert_eq!(lines(&alone), [""; 0], "RDMA does not apply");
+        assert_eq!(results(&alone, FAILED), ["pass", "pass", "skip", "pass"]);
+    }
+
+    #[test]
+    fn a_failure_without_a_known_cause_is_one_finding_of_its_host() {
+        let report = of_healthy(run_of(fail_third(Code::Memlock)));
+        assert_eq!(lines(&report), ["fail ping.failed n3 host"]);
+        let found = &report.findings[0].finding;
+        assert_eq!(found.fix.as_deref(), Some("fix local.memlock"));
+        assert_eq!(found.what, "local.memlock: 6 of 6 pairs, n4 -> n3: what was seen");
+        assert_eq!(results(&report, FAILED), ["unknown", "unknown", "fail", "unknown"]);
+        let why = report.hosts[0].results[FAILED].reason();
+        assert_eq!(why, Some("RDMA with n3 fails, and n3 has the finding"));
+        assert_eq!(results(&report, DEGRADED), ["unknown"; 4]);
+    }
+
+    #[test]
+    fn a_failure_of_one_pair_is_a_finding_of_both_hosts() {
+        let report = of_healthy(run_of(|pair| {
+            if (pair.source, pair.target) == (0, 1) {
+                pair.verdict = verdict(Code::NoAck);
+            }
+        }));
+        assert_eq!(lines(&report), ["fail ping.failed n1,n2 n1 -> n2"]);
+        assert_eq!(report.findings[0].finding.what, "rc.no_ack: what was seen");
+        assert_eq!(results(&report, FAILED), ["fail", "fail", "pass", "pass"]);
+    }
+
+    #[test]
+    fn a_failure_is_listed_below_its_cause() {
+        let mut values = cluster();
+        values[2]["system"]["limits"]["locked_memory_bytes"] = json!(65_536);
+        let all = reports(&values);
+        let report = checked(&all, run_of(fail_third(Code::Memlock)), Policy::default());
+        let cause = report.findings.iter().find(|one| one.check.id == "limit.locked_memory");
+        assert!(cause.unwrap().hides.contains(FAILED), "{:?}", lines(&report));
+        assert!(!lines(&report).iter().any(|line| line.contains(FAILED)), "{:?}", lines(&report));
+        assert_eq!(results(&report, FAILED), ["unknown", "unknown", "fail", "unknown"]);
+        let report = checked(&all, run_of(fail_third(Code::Corrupted)), Policy::default());
+        assert!(lines(&report).contains(&"fail ping.failed n3 host".to_owned()), "another cause");
+        let elsewhere = run_of(|pair| {
+            if (pair.source, pair.target) == (0, 1) {
+                pair.verdict = verdict(Code::Memlock);
+            }
+        });
+        let found = lines(&checked(&all, elsewhere, Policy::default()));
+        assert!(found.contains(&"fail ping.failed n1,n2 n1 -> n2".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn a_cause_is_as_severe_as_its_consequence() {
+        let mut values = cluster();
+        values[2]["devices"][1]["ports"][0]["active_mtu"] = json!(1024);
+        let all = reports(&values);
+        let failing = || run_of(fail_third(Code::MtuMismatch));
+        let found = lines(&checked(&all, failing(), Policy::default()));
+        assert!(found.contains(&"fail mtu.differs n3 host".to_owned()), "{found:?}");
+        let found = lines(&checked(&all, run_of(|_| {}), Policy::default()));
+        assert!(found.contains(&"warn mtu.differs n3 host".to_owned()), "{found:?}");
+        let severities = [("mtu.differs", Severity::Info)].into();
+        let policy = Policy { severities, ..Policy::default() };
+        let found = lines(&checked(&all, failing(), policy));
+        assert!(found.contains(&"fail ping.failed n3 host".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn a_pair_that_was_not_tested_is_unknown() {
+        let report = of_healthy(run_of(|pair| {
+            if (pair.source, pair.target) == (1, 3) {
+                pair.verdict = not_tested();
+            }
+        }));
+        assert_eq!(lines(&report), ["unknown ping.not_tested n2,n4 host"]);
+        for id in IDS {
+            assert_eq!(results(&report, id), ["pass", "unknown", "pass", "unknown"], "{id}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_did_not_respond_explains_its_pairs() {
+        let mut all = reports(&cluster());
+        all[2] = HostReport::failed("n3", HostFailure::new(Reason::Timeout, "no reply"));
+        let report = checked(&all, run_of(fail_third(Code::Unreached)), Policy::default());
+        assert_eq!(lines(&report), ["fail host.silent n3 host"]);
+        assert!(report.findings[0].hides.contains(FAILED));
+    }
+
+    #[test]
+    fn a_slow_host_and_a_warning_are_degraded_pairs() {
+        let mut ping = run_of(|_| {});
+        let slow: Outlier = serde_json::from_value(json!({
+            "kind": "rail", "host": 2, "target": null, "both_ways": false, "leaves": [],
+            "rails": [1], "slower_permille": 250, "slower_ns": 400, "z_tenths": 112, "slow": 6,
+            "of": 6, "retested": true, "software": false,
+        }))
+        .unwrap();
+        ping.outliers = vec![Outlier { host: Some(1), software: true, ..slow.clone() }, slow];
+        let lossy = Warning::new(WarningCode::Lossy, [3], "3 packets were lost", "look");
+        let not_counted = Warning::new(WarningCode::NotCounted, [0], "not counted", "look");
+        ping.warnings = vec![lossy, not_counted];
+        let report = of_healthy(ping);
+        assert_eq!(
+            lines(&report),
+            [
+                "warn ping.degraded n4 host",
+                "warn ping.degraded n3 host",
+                "unknown ping.not_tested n1 host",
+                "info ping.degraded n2 host",
+            ],
+            "the latency of software RDMA may be intended"
+        );
+        let what = "rail 1: slow rail, +25.0% (0.40 us), z 11.2, 6 of 6 pairs, retested";
+        assert_eq!(report.findings[1].finding.what, what);
+        assert_eq!(results(&report, DEGRADED), ["pass", "info", "warn", "warn"]);
+    }
+
+    #[test]
+    fn a_difference_with_the_name_of_a_check_is_reported_once() {
+        let differs = |values: &[serde_json::Value]| {
+            let mut ping = run_of(|_| {});
+            ping.warnings = vec![Warning::new(WarningCode::MacDuplicate, [1, 2], "seen", "look")];
+            let report = checked(&reports(values), ping, Policy::default());
+            let found = report.findings.iter().filter(|one| one.check.id == "mac.duplicate");
+            found.map(|one| one.finding.what.clone()).collect::<Vec<_>>()
+        };
+        let mut values = cluster();
+        assert_eq!(differs(&values), ["seen"], "the pairs show what the reports do not");
+        values[2]["netdevs"][1]["address"] = values[1]["netdevs"][1]["address"].clone();
+        let found = differs(&values);
+        assert!(found.len() == 1 && found[0] != "seen", "{found:?}");
+    }
+
+    #[test]
+    fn each_check_of_pairs_is_in_these_tests() {
+        let of_pairs = CHECKS.iter().filter(|check| check.scope == CheckScope::Pair);
+        assert_eq!(of_pairs.map(|check| check.id).collect::<Vec<_>>(), IDS);
+    }
+}

@@ -1,0 +1,181 @@
+//! Findings of one port: its state, its rate and its PCI Express path.
+//!
+//! `ports` judges the ports of all hosts with them. `rdmactl ports` and `rdmactl devices` list
+//! the findings of the state below their rows.
+
+use super::rates::Rates;
+use super::results::worst_first;
+use crate::analyse::folded::Folded;
+use crate::analyse::verdict::plain_or;
+use crate::model::ping::FIX_SET_UP;
+use crate::model::{
+    Device, Finding, HostReport, LinkLayer, Port, PortState, Protocol, Severity, Subject,
+};
+
+#[derive(Clone, Copy)]
+pub(super) struct PortRef<'report> {
+    pub(super) report: &'report HostReport,
+    pub(super) device: &'report Device,
+    pub(super) port: &'report Port,
+}
+
+impl<'report> PortRef<'report> {
+    /// Returns the name of the host for a fix, if a shell takes it as one word.
+    fn host(self) -> &'report str {
+        plain_or(&self.report.host, "HOST")
+    }
+
+    /// Returns the name of the device for a fix, likewise.
+    fn device_name(self) -> &'report str {
+        plain_or(&self.device.name, "DEVICE")
+    }
+
+    /// Returns the name of the network interface for a fix, likewise.
+    fn netdev(self) -> Option<&'report str> {
+        self.port.netdev.as_deref().map(|name| plain_or(name, "NETDEV"))
+    }
+
+    pub(super) fn subject(self) -> Subject {
+        Subject::Port(self.device.name.clone(), self.port.number)
+    }
+
+    pub(super) fn finding(
+        self,
+        severity: Severity,
+        code: &'static str,
+        what: impl Into<String>,
+    ) -> Finding {
+        Finding::new(severity, code, self.subject(), what)
+    }
+}
+
+/// Returns the findings about ports that are not active, without hosts and devices that are gone.
+pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) -> Vec<Finding> {
+    let mut all = Folded::default();
+    for report in reports.filter(|report| report.failure.is_none()) {
+        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
+            let states = device.ports.iter().map(|port| PortRef { report, device, port });
+            states.filter_map(state).for_each(|finding| all.add(&report.host, finding));
+        }
+    }
+    worst_first(all.findings)
+}
+
+/// Returns the check that the state of a port fails; `None` for an active port and for an unknown
+/// state.
+pub fn failed_state_check(port: &Port) -> Option<&'static str> {
+    let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
+    let phys_state = port.phys_state.as_deref();
+    match port.state? {
+        PortState::Active | PortState::ActiveDefer => None,
+        // Some adapters stay in state DOWN until a subnet manager configures the port
+        // (BlueField-3).
+        PortState::Down | PortState::Nop if has_subnet && phys_state == Some("LinkUp") => {
+            Some("port.not_active")
+        }
+        PortState::Down | PortState::Nop if phys_state == Some("Disabled") => Some("port.disabled"),
+        PortState::Down | PortState::Nop => Some("port.down"),
+        PortState::Init | PortState::Armed => Some("port.not_active"),
+    }
+}
+
+pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
+    match failed_state_check(place.port)? {
+        "port.not_active" => not_active(place),
+        id => Some(down(place, id)),
+    }
+}
+
+fn down(place: PortRef<'_>, id: &'static str) -> Finding {
+    let PortRef { report, port, .. } = place;
+    let (host, device) = (place.host(), place.device_name());
+    let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
+    let phys = port.phys_state.as_deref().map_or(String::new(), |word| format!(" ({word})"));
+    let reason = port
+        .netdev
+        .as_deref()
+        .and_then(|name| report.netdev(name)?.ethernet.as_ref()?.down_reason.clone())
+        .map_or(String::new(), |reason| format!(": {reason}"));
+    // Only InfiniBand has ibportstate.
+    let fix = match (id, place.netdev().filter(|_| !has_subnet), port.protocol) {
+        ("port.disabled", Some(name), _) => {
+            FIX_SET_UP.replace("{host}", host).replace("{netdev}", name)
+        }
+        (_, Some(name), _) => {
+            format!("on {host}: ethtool {name} shows the link; connect or replace the cable")
+        }
+        ("port.disabled", None, Some(Protocol::Opa)) => {
+            format!("on {host}: opaportconfig -p {} enable", port.number)
+        }
+        ("port.disabled", None, Some(Protocol::Ib) | None)
+            if port.link_layer != Some(LinkLayer::Ethernet) =>
+        {
+            format!("on {host}: ibportstate -C {device} -D 0 {} enable", port.number)
+        }
+        _ => format!(
+            "connect or replace the cable of {device}/{} on {host}; check that its switch port is \
+             enabled",
+            port.number
+        ),
+    };
+    place.finding(Severity::Fail, id, format!("down{phys}{reason}")).fix(fix)
+}
+
+fn not_active(place: PortRef<'_>) -> Option<Finding> {
+    let port = place.port;
+    let (host, device) = (place.host(), place.device_name());
+    let word = port.state?.word();
+    let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
+    let (what, fix) = match port.protocol {
+        Some(Protocol::Opa) => (
+            format!("{word}: the link is up, but no fabric manager has activated the port"),
+            "start the fabric manager of Omni-Path on one host: systemctl start opafm".into(),
+        ),
+        _ if has_subnet || port.protocol.is_none() => (
+            format!("{word}: the link is up, but no subnet manager has activated the port"),
+            format!(
+                "on {host}: sminfo -C {device} -P {} finds the subnet manager; start opensm if \
+                 there is none",
+                port.number
+            ),
+        ),
+        _ => (
+            format!("{word}: the port is not active; its interface may have no address"),
+            format!("on {host}: ip addr show dev {}", place.netdev().unwrap_or("NETDEV")),
+        ),
+    };
+    // A port that is not active carries no traffic, like a port that is down.
+    Some(place.finding(Severity::Fail, "port.not_active", what).fix(fix))
+}
+
+pub(super) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
+    let PortRef { device, port, .. } = place;
+    let usual = rates.usual_beyond(device, port)?;
+    let gigabits = |bps: u64| bps / 1_000_000_000;
+    let what = format!(
+        "{} Gb/s; {} ports of this type have {} Gb/s",
+        gigabits(port.rate_bps?),
+        usual.ports,
+        gigabits(usual.rate_bps)
+    );
+    let fix = format!(
+        "reseat or replace the cable of {}/{} on {}; compare the speed and width settings of both \
+         ends",
+        place.device_name(),
+        port.number,
+        place.host()
+    );
+    Some(place.finding(Severity::Warn, "port.slow", what).fix(fix))
+}
+
+pub(super) fn pci(place: PortRef<'_>) -> Option<Finding> {
+    let what = "the PCI Express link is slower than the port";
+    (place.port.pci_suffices == Some(false)).then(|| {
+        place.finding(Severity::Warn, "port.pci_slow", what).fix(format!(
+            "on {}: rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot \
+             with more lanes",
+            place.host(),
+            place.device_name()
+        ))
+    })
+}
