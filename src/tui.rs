@@ -39,7 +39,7 @@ pub use draw::draw;
 pub use event::{Effect, Event, Notice};
 pub use glyphs::Glyphs;
 pub use keys::{KEYS, Key, Press, Scope};
-pub use prepared::{EarlierSamples, Prepared};
+pub use prepared::{Past, Prepared};
 pub use sample::{LastResponse, RecordingPosition, Sample, Timeline};
 pub use snapshot::{Snapshot, Snapshots};
 pub use state::{State, ViewSettings};

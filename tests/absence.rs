@@ -9,13 +9,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use rdmactl::analyse::check::{CheckOptions, run as run_checks};
 use rdmactl::analyse::connections::connections;
+use rdmactl::analyse::errors::is_error;
 use rdmactl::analyse::lossless::{Losslessness, judge};
 use rdmactl::capture::{Capture, CapturedHost};
 use rdmactl::collect::host_report;
 use rdmactl::model::{
-    Connection, ConnectionVerdict, Device, HostReport, Part, Parts, Port, Protocol, Role,
-    VerbsState, Via,
+    Connection, ConnectionVerdict, Counter, CounterChange, CounterGroup, CounterRate, CounterUnit,
+    Device, HostReport, Part, Parts, Port, Protocol, Role, VerbsState, Via,
 };
 use rdmactl::query::{
     Column, Connections, Counters, DeviceRow, Devices, Gids, Listing, Lossless, Ports, Resources,
@@ -302,6 +304,47 @@ fn devices_that_only_netlink_lists_are_a_problem() {
         }
     });
     assert!(covered.into_inner() > 0, "no fixture has RDMA netlink");
+}
+
+/// Lets the first error counter of a host rise by 3. Returns false if the host has none.
+fn raise_errors(report: &mut HostReport) -> bool {
+    let is_of_errors = |counter: &&mut Counter| {
+        let is_of_port = matches!(counter.group, CounterGroup::Pma | CounterGroup::Hardware);
+        is_of_port && counter.unit == CounterUnit::Events && is_error(&counter.name)
+    };
+    let ports = report.devices.iter_mut().flat_map(|device| &mut device.ports);
+    let mut counters = ports.filter_map(|port| port.counters.as_mut()).flatten();
+    let Some(counter) = counters.find(is_of_errors) else { return false };
+    counter.rate = Some(CounterRate {
+        change: CounterChange::Counted,
+        interval_ns: 1_000_000_000,
+        delta: Some(3),
+        rate_per_s: None,
+        rate_bps: None,
+    });
+    true
+}
+
+#[test]
+fn counters_of_files_are_checked_without_the_counters_of_netlink() {
+    let checked = AtomicUsize::new(0);
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let devices =
+            entries.iter().find(|entry| entry.question.to_string() == "RDMA netlink, devices");
+        let Some(Entry { question, answer: Ok(_), .. }) = devices else { return };
+        let answer = Err(ReadError::NeedsProgram);
+        let mut report = report(&Changed { recorded: &recorded, question, answer });
+        if !raise_errors(&mut report) {
+            return;
+        }
+        assert!(!report.problems.has("counters") && !report.problems.within("counters").is_empty());
+        let reports = [report];
+        let found = run_checks(&reports, &connections(&reports), &CheckOptions::default());
+        assert_eq!(found.hosts[0].results["port.errors"].word(), "warn");
+        checked.fetch_add(1, Ordering::Relaxed);
+    });
+    assert!(checked.into_inner() > 0, "no fixture has counters and RDMA netlink");
 }
 
 #[test]

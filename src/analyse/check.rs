@@ -29,18 +29,20 @@ mod unreadable;
 mod unused_ports;
 
 #[cfg(test)]
-mod healthy_hardware;
-#[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
+
+use crate::analyse::verdict::plain_or;
 use crate::model::ping::PingReport;
 use crate::model::{CheckReport, Connection, HostReport, Policy, selects_check};
 pub use baseline::Baseline;
 pub use changed::Changed;
-pub use live::{HostFacts, Passed, live_findings};
-pub use pair_cause::add_checks;
+pub use live::{HostFacts, PastProblem, live_findings};
+pub use pair_cause::name_causes;
 pub use port_findings::{failed_state_check, port_states};
 use results::Results;
+pub use unreadable::remove_absent;
 
 /// Selection of checks by their ids. A selector that ends in `.*` stands for a group.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +66,11 @@ fn responding<'run>(
     reports: &'run [&'run HostReport],
 ) -> impl Iterator<Item = (usize, &'run HostReport)> + Clone {
     reports.iter().copied().enumerate().filter(|(_, report)| report.failure.is_none())
+}
+
+/// Formats a fix that is typed on a host: `on n3: COMMAND`.
+fn on_host(report: &HostReport, command: impl Display) -> String {
+    format!("on {}: {command}", plain_or(&report.host, "HOST"))
 }
 
 /// Selected checks, and what is known of the site.
@@ -112,6 +119,6 @@ fn judge(reports: &[&HostReport], connections: &[&[Connection]], results: &mut R
     connections::judge(reports, connections, results);
     beegfs::judge(reports, connections, results);
     subnets::judge(reports, results);
-    // The other checks have found the causes of failed pairs.
+    // Last, because it looks for the causes among the findings of the other checks.
     matrix::judge(reports, results);
 }

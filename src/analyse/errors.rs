@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{Counter, CounterGroup, CounterUnit, Port};
 
-/// Increase of an error counter while `top` runs.
+/// Increase of an error counter since an earlier sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorIncrease {
     /// Name of the counter; copies share it.

@@ -35,7 +35,8 @@ impl Folded {
             if known.hosts.last().is_none_or(|last| last != host) {
                 known.hosts.push(host.to_owned());
             }
-            // The consequences of a finding on one host can make it more severe there.
+            // A failed pair can make the finding of one host worse. The merged finding has the
+            // worst severity.
             known.severity = known.severity.min(finding.severity);
             // The text of a single host keeps the host name; the merged text does not.
             if known.hosts.len() > 1 {

@@ -1,7 +1,7 @@
 //! Ports whose MTU differs from that of the other ports on their rail.
 //!
 //! A pair with such a port works with the smaller path MTU of both ends, so no verdict reports
-//! the difference. Only ports of tested pairs are compared.
+//! the difference. `ping` compares the ports of tested pairs, `check` all active ports.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -121,6 +121,15 @@ impl Traffic {
     }
 }
 
+/// Returns true for a counter of received bytes.
+pub(super) fn counts_received_bytes(counter: &Counter) -> bool {
+    match counter.group {
+        CounterGroup::Pma => counter.name == "port_rcv_data",
+        CounterGroup::Hardware => BYTES.iter().any(|(rx, _)| *rx == counter.name),
+        _ => false,
+    }
+}
+
 fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),

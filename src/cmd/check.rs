@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::analyse::check::{Baseline, CheckOptions, Selection, run as run_checks};
+use crate::analyse::check::{Baseline, CheckOptions, Selection, remove_absent, run as run_checks};
 use crate::analyse::connections::connections;
 use crate::analyse::rate::CounterSample;
 use crate::capture::{check_place, replace_file};
@@ -20,7 +20,7 @@ use crate::config::{policy_schema, read_policy, write_policy};
 use crate::input;
 use crate::model::ping::PingReport;
 use crate::model::{
-    CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostResults, Part, Parts, Policy,
+    CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostReport, HostResults, Parts, Policy,
     check, nearest_check, selects_check,
 };
 use crate::names;
@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
         return Ok(Outcome::Complete);
     }
     let selection = selection(args)?;
-    if let Some(text) = reference(args, &selection)? {
+    if let Some(text) = text_without_run(args, &selection)? {
         term.write_stdout(text)?;
         return Ok(Outcome::Complete);
     }
@@ -69,7 +69,7 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
     }
     let parts = parts(args, &options.selection);
     let reports = match args.sample {
-        None => read_with_progress(global, term, &parts)?,
+        None => read_with_progress(&flags_of_read(global, args), term, &parts)?,
         Some(time) => read_twice(global, term, parts, time)?,
     };
     options.ping = pairs.map(|pairs| active::run(pairs, global, term)).transpose()?;
@@ -107,7 +107,7 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
     };
     term.write_stdout(text)?;
     reports.saved?;
-    let outcome = Outcome::of_listing(&reports.hosts);
+    let outcome = outcome(reports.hosts);
     Ok(match outcome {
         _ if is_bad => Outcome::Problem,
         Outcome::Complete if options.ping.as_ref().is_some_and(is_incomplete) => {
@@ -118,7 +118,7 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
 }
 
 /// Returns the text that `--explain`, `--list` or `--policy-schema` requests instead of a run.
-fn reference(args: &CheckArgs, selection: &Selection) -> anyhow::Result<Option<String>> {
+fn text_without_run(args: &CheckArgs, selection: &Selection) -> anyhow::Result<Option<String>> {
     if let Some(id) = &args.explain {
         let check = check(id).ok_or_else(|| no_check("--explain", id))?;
         return Ok(Some(explain_check(check)));
@@ -129,6 +129,17 @@ fn reference(args: &CheckArgs, selection: &Selection) -> anyhow::Result<Option<S
         return Ok(Some(list_checks(&listed)));
     }
     Ok(if args.policy_schema { Some(to_json(&policy_schema())?) } else { None })
+}
+
+/// Returns the flags of the read. The tests of pairs need rdmactl on each host, as `ping` does.
+fn flags_of_read(global: &Global, args: &CheckArgs) -> Global {
+    Global { upload: global.upload || (args.active && !global.no_upload), ..global.clone() }
+}
+
+/// Returns the outcome of the read. A value that a host does not have is not missing.
+fn outcome(mut hosts: Vec<HostReport>) -> Outcome {
+    hosts.iter_mut().for_each(remove_absent);
+    Outcome::of_listing(&hosts)
 }
 
 /// Returns true if a pair was not tested, or if an agent may still run.
@@ -213,12 +224,13 @@ fn no_check(flag: &str, word: &str) -> anyhow::Error {
     Advice::error(format!("{flag}: no check {}", names::shortened(word)), fix)
 }
 
-/// Returns the parts of a report that the selected checks need.
+/// Returns the parts that the selected checks need or that refine their results; parts of subnets
+/// only with `--fabric`.
 fn parts(args: &CheckArgs, selection: &Selection) -> Parts {
     let selected = CHECKS.iter().filter(|check| selection.admits(check.id));
     let wanted = selected.filter(|check| args.fabric || check.scope != CheckScope::Subnet);
     let parts = wanted.flat_map(|check| check.parts).copied();
-    parts.filter(|part| args.fabric || !part.is_of_fabric()).chain([Part::Details]).collect()
+    parts.filter(|part| args.fabric || !part.is_of_fabric()).collect()
 }
 
 /// Returns a report for each host, with the findings of the host.
@@ -241,4 +253,54 @@ fn of_hosts(report: &CheckReport) -> Vec<CheckReport> {
         usual: Vec::new(),
     };
     report.hosts.iter().map(of_host).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::model::{HostFailure, Problem, Reason, Via};
+
+    fn report(source: &str) -> HostReport {
+        let problem = Problem {
+            key: "netlink".into(),
+            source: source.into(),
+            errno: Some("EINVAL".into()),
+            detail: format!("cannot read {source}"),
+            fix: None,
+            not_recorded: false,
+        };
+        HostReport {
+            rdma_core: Some(true),
+            problems: [problem].into_iter().collect(),
+            ..HostReport::empty("n1", Via::Agent)
+        }
+    }
+
+    #[test]
+    fn only_values_that_a_host_has_make_a_run_incomplete() {
+        let absent = || report("RDMA netlink, devices");
+        assert!(absent().is_incomplete());
+        assert_eq!(outcome(vec![absent()]), Outcome::Complete);
+        let unreadable = report("RDMA netlink, ports of device 0");
+        assert_eq!(outcome(vec![absent(), unreadable]), Outcome::Incomplete);
+        let silent = HostReport::failed("n2", HostFailure::new(Reason::Timeout, "no reply"));
+        assert_eq!(outcome(vec![absent(), silent.clone()]), Outcome::Incomplete);
+        assert_eq!(outcome(vec![silent]), Outcome::Nothing);
+    }
+
+    #[test]
+    fn active_checks_read_through_an_uploaded_program_unless_that_is_forbidden() {
+        let uploads = |words: &str| {
+            let cli = Cli::try_parse_from(words.split(' ')).unwrap();
+            let Some(Command::Check(args)) = &cli.command else { panic!("{words}") };
+            flags_of_read(&cli.global, args).upload
+        };
+        assert!(uploads("rdmactl check --active -H n[1-2]"));
+        assert!(!uploads("rdmactl check --active -H n[1-2] --no-upload"));
+        assert!(!uploads("rdmactl check -H n[1-2]"));
+        assert!(uploads("rdmactl check -H n[1-2] --upload"));
+    }
 }

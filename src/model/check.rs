@@ -34,8 +34,8 @@ pub struct Check {
     pub consequence: &'static str,
     /// Remedy in general; a finding has the command with its names.
     pub remedy: &'static str,
-    /// Ids of findings that a finding explains. `GROUP.*` stands for a group.
-    pub hides: &'static [&'static str],
+    /// Ids of the checks whose findings this check explains. `GROUP.*` stands for a group.
+    pub explains: &'static [&'static str],
     /// Parts of a report without which the check has no result, in addition to devices and ports.
     pub needs: &'static [Part],
     /// Parts of a report to read: the parts that the check needs, and parts that refine its result.
@@ -67,9 +67,9 @@ pub fn check(id: &str) -> Option<&'static Check> {
 
 /// Returns the id that is most similar to a word.
 pub fn nearest_check(word: &str) -> &'static str {
-    let likeness = |id: &&str| strsim::jaro_winkler(id, word);
+    let similarity = |id: &&str| strsim::jaro_winkler(id, word);
     let ids = CHECKS.iter().map(|check| check.id);
-    ids.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).unwrap_or_default()
+    ids.max_by(|a, b| similarity(a).total_cmp(&similarity(b))).unwrap_or_default()
 }
 
 /// Returns true if a selector names a check: `port.down`, `port.*`.
@@ -167,6 +167,7 @@ pub struct CheckedFinding {
     pub check: &'static Check,
     /// The finding, with all hosts that have it.
     pub finding: Finding,
-    /// Ids of findings on the same hosts that this finding explains.
-    pub hides: BTreeSet<&'static str>,
+    /// Checks whose findings this finding explains: on the same item or a part of it, or on pairs
+    /// of its host.
+    pub explains: BTreeSet<&'static str>,
 }

@@ -38,10 +38,11 @@ words! {
         CheckCables =
             "check the cables and the ports of the switch; list the ports: rdmactl ports -v",
         CheckRelease = "check the file: cat /proc/sys/kernel/osrelease",
-        CreateDeviceFiles = "create the device files: cd /sys/class/infiniband_verbs && for f in \
-                             uverbs*; do [ -e /dev/infiniband/$f ] || mknod -m 666 \
-                             /dev/infiniband/$f c $(tr : ' ' < $f/dev); done; in a container, \
-                             pass them: docker run --device=/dev/infiniband",
+        CreateDeviceFiles = "create the device files: mkdir -p /dev/infiniband && cd \
+                             /sys/class/infiniband_verbs && for f in uverbs*; do [ -e \
+                             /dev/infiniband/$f ] || mknod -m 666 /dev/infiniband/$f c $(tr : ' ' \
+                             < $f/dev); done; in a container, pass them: docker run \
+                             --device=/dev/infiniband",
         InstallDriver =
             "install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)",
         InstallRdmacm =

@@ -13,8 +13,8 @@ json_words! {
     /// A new part needs no new version of the protocol: the report lists the parts that were read.
     #[derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     pub enum Part {
-        /// Values that are shown only on request: identity of the card, defaults and capabilities of
-        /// ports, character devices.
+        /// Values that are shown only on request: revision and description of the card, defaults and
+        /// capabilities of ports, character devices.
         Details = "details",
         /// PCI Express links from the card up to the CPU, and virtual functions.
         PciLinks = "pci_links",

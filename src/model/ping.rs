@@ -251,6 +251,15 @@ impl Finding {
             host_pairs: 1,
         }
     }
+
+    /// Returns the faulty host, or both hosts of a pair; empty for a leaf switch or a path.
+    pub fn hosts(&self) -> Vec<usize> {
+        match self.host {
+            Some(host) => vec![host],
+            None if self.leaves.is_empty() => vec![self.source, self.target],
+            None => Vec::new(),
+        }
+    }
 }
 
 /// Statistics of round trips, whole and halved.

@@ -107,14 +107,26 @@ impl Problems {
 
     /// Returns true if a problem has exactly this key.
     pub fn has(&self, key: &str) -> bool {
-        self.0.binary_search_by(|one| order(&one.key, key)).is_ok()
+        self.of(key).is_some()
     }
 
-    /// Returns true if a problem affects the value of a key: a problem of the key itself, of a
-    /// part of the key, or of a container of the key (`mlx5_0` contains `mlx5_0/1/state`).
+    /// Returns true if a problem affects the value of a key.
     pub fn affects(&self, key: &str) -> bool {
+        self.affecting(key).is_some()
+    }
+
+    /// Returns the first problem that affects the value of a key: a problem of a container of the
+    /// key (`mlx5_0` contains `mlx5_0/1/state`), of the key itself, or of a part of the key.
+    pub fn affecting(&self, key: &str) -> Option<&Problem> {
         let mut containers = key.match_indices('/').map(|(end, _)| &key[..end]);
-        !self.within(key).is_empty() || containers.any(|container| self.has(container))
+        let of_container = containers.find_map(|container| self.of(container));
+        of_container.or_else(|| self.within(key).first())
+    }
+
+    /// Returns the first problem with exactly this key.
+    fn of(&self, key: &str) -> Option<&Problem> {
+        let at = self.0.partition_point(|one| order(&one.key, key).is_lt());
+        self.0.get(at).filter(|one| one.key == key)
     }
 }
 
@@ -178,6 +190,17 @@ mod tests {
         for key in ["mlx5_0/10", "mlx5_0/1/stat", "rxe0/10/gids", "rxe0/2", "siw0/1/gids/30", ""] {
             assert!(!known.affects(key), "{key}");
         }
+    }
+
+    #[test]
+    fn a_problem_of_a_container_comes_before_one_of_the_key_and_of_its_parts() {
+        let known = problems(&["rxe0/1/gids/3", "mlx5_0/1/gids/0", "mlx5_0/1/gids", "mlx5_0"]);
+        let key = |key: &str| known.affecting(key).map(|problem| problem.key.as_str());
+        assert_eq!(key("mlx5_0/1/gids"), Some("mlx5_0"), "container");
+        assert_eq!(key("rxe0/1/gids/3"), Some("rxe0/1/gids/3"), "the key itself");
+        assert_eq!(key("rxe0/1"), Some("rxe0/1/gids/3"), "part");
+        assert_eq!((key("rxe0/1/state"), key("")), (None, None));
+        assert_eq!(Problems::default().affecting("mlx5_0"), None);
     }
 
     #[test]

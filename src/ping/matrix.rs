@@ -23,7 +23,7 @@ pub use super::pair::TestOptions;
 use super::pair::{self, PairOutcome};
 use super::plan::{Plan, Turn};
 use super::worker::START_TIMEOUT;
-use crate::analyse::check::add_checks;
+use crate::analyse::check::name_causes;
 use crate::analyse::duplicates::{Duplicates, NetdevAddress};
 use crate::analyse::hidden_faults;
 use crate::analyse::link_fault::{self, End};
@@ -139,7 +139,7 @@ pub fn run(
     warnings.extend(hidden_faults::find(&names, &pairs, &duplicates));
     warnings.extend(hidden_faults::not_counted(&names, &observed.shared_devices));
     warnings.extend(mtu::differences(&names, mtu::used_ports(&pairs)));
-    add_checks(&mut report.findings, &pairs, &inventories);
+    name_causes(&mut report.findings, &pairs, &inventories);
     PingReport { pairs, warnings, ..report }
 }
 

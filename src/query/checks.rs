@@ -43,10 +43,10 @@ listing! {
         |row| Value::text(Some(row.found.check.origin));
     "check.consequence" "CONSEQUENCE" Left Verbose [] "Likely consequence"
         |row| Value::text(Some(row.found.check.consequence));
-    "check.hides" "HIDES" Left Verbose [] "Checks whose findings this finding explains"
+    "check.explains" "EXPLAINS" Left Verbose [] "Checks whose findings this finding explains"
         |row| {
-            let hides: Vec<&str> = row.found.hides.iter().copied().collect();
-            Value::text(Some(hides.join(",")).filter(|hides| !hides.is_empty()))
+            let explains: Vec<&str> = row.found.explains.iter().copied().collect();
+            Value::text(Some(explains.join(",")).filter(|explains| !explains.is_empty()))
         };
 }
 

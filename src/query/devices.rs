@@ -90,9 +90,9 @@ listing! {
         |row| row.of_device(|device| Value::text(device.node_type.map(NodeType::word)));
     "device.node_desc" "DESCRIPTION" Left Asked ["details", "device.node_desc"] "Node description, as subnet managers show it"
         |row| row.of_device(|device| Value::text(device.node_desc.as_ref()));
-    "device.hca_type" "HCA_TYPE" Left Asked ["details", "device.hca_type"] "HCA type (sysfs hca_type)"
+    "device.hca_type" "HCA_TYPE" Left Asked ["device.hca_type"] "HCA type (sysfs hca_type)"
         |row| row.of_device(|device| Value::text(device.hca_type.as_ref()));
-    "device.board_id" "BOARD" Left Asked ["details", "device.board_id"] "Board id (PSID)"
+    "device.board_id" "BOARD" Left Asked ["device.board_id"] "Board id (PSID)"
         |row| row.of_device(|device| Value::text(device.board_id.as_ref()));
     "device.hw_rev" "HW_REV" Left Asked ["details", "device.hw_rev"] "Hardware revision as the driver prints it"
         |row| row.of_device(|device| Value::text(device.hw_rev.as_ref()));

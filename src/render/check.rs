@@ -45,7 +45,7 @@ pub fn render_checks(report: &CheckReport, hosts_named: bool, verbose: bool) -> 
 }
 
 fn write_finding(text: &mut String, found: &CheckedFinding, hosts_named: bool, verbose: bool) {
-    let CheckedFinding { check, finding, hides } = found;
+    let CheckedFinding { check, finding, explains } = found;
     let who = escape(&who(finding, hosts_named)).into_owned();
     let _ = writeln!(text, "{} {who}: {}", mark(finding.severity), check.id);
     let mut line = |name: &str, value: &str| {
@@ -56,9 +56,9 @@ fn write_finding(text: &mut String, found: &CheckedFinding, hosts_named: bool, v
     if let Some(fix) = &finding.fix {
         line("fix", fix);
     }
-    if !hides.is_empty() {
-        let hides: Vec<&str> = hides.iter().copied().collect();
-        line("explains", &hides.join(", "));
+    if !explains.is_empty() {
+        let explains: Vec<&str> = explains.iter().copied().collect();
+        line("explains", &explains.join(", "));
     }
     if verbose {
         if let Some(source) = &finding.source {
@@ -93,7 +93,7 @@ fn write_reasons(text: &mut String, report: &CheckReport, hosts_named: bool) {
     }
 }
 
-/// Formats `2 hosts, 60 checks: 1 fail, 2 warn; 40 pass, 77 skip`.
+/// Formats `2 hosts, 60 checks: 1 fail, 2 warn; results: 40 pass, 77 skip`.
 fn summary(report: &CheckReport, verbose: bool) -> String {
     let hosts = report.hosts.len();
     let checks = report.hosts.iter().map(|host| host.results.len()).max().unwrap_or_default();
@@ -105,12 +105,11 @@ fn summary(report: &CheckReport, verbose: bool) -> String {
         if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
     };
     let mut text = format!("{}, {}: ", plural(hosts, "host"), plural(checks, "check"));
-    let faults = [Severity::Fail, Severity::Warn, Severity::Info].map(|severity| {
-        let count = of(severity);
-        (count > 0).then(|| format!("{count} {}", severity.word()))
-    });
-    let faults: Vec<String> = faults.into_iter().flatten().collect();
-    text += &if faults.is_empty() { "no finding".to_owned() } else { faults.join(", ") };
+    let severities = [Severity::Fail, Severity::Warn, Severity::Unknown, Severity::Info];
+    let found = severities.into_iter().filter(|severity| of(*severity) > 0);
+    let found: Vec<String> =
+        found.map(|severity| format!("{} {}", of(severity), severity.word())).collect();
+    text += &if found.is_empty() { "no finding".to_owned() } else { found.join(", ") };
     let results: Vec<String> = ["pass", "skip", "unknown"]
         .into_iter()
         .filter(|word| count(word) > 0)
@@ -142,8 +141,8 @@ pub fn explain_check(check: &Check) -> String {
     ] {
         let _ = writeln!(text, "  {name}: {value}");
     }
-    if !check.hides.is_empty() {
-        let _ = writeln!(text, "  explains: {}", check.hides.join(", "));
+    if !check.explains.is_empty() {
+        let _ = writeln!(text, "  explains: {}", check.explains.join(", "));
     }
     text
 }
@@ -198,7 +197,8 @@ struct FindingEntry<'report> {
     consequence: &'static str,
     /// Command or setting that repairs it.
     fix: Option<&'report str>,
-    /// Checks whose findings on the same item this finding explains.
+    /// Checks whose findings this finding explains: on the same item or a part of it, or on pairs
+    /// of its host.
     explains: Vec<&'static str>,
 }
 
@@ -249,7 +249,7 @@ impl<'report> CheckDocument<'report> {
             origin: found.check.origin,
             consequence: found.check.consequence,
             fix: found.finding.fix.as_deref(),
-            explains: found.hides.iter().copied().collect(),
+            explains: found.explains.iter().copied().collect(),
         };
         let accepted = |(found, why): &'report (CheckedFinding, String)| AcceptedEntry {
             id: found.check.id,
@@ -275,4 +275,29 @@ impl<'report> CheckDocument<'report> {
             hosts: report.hosts.iter().map(host).collect(),
         }
     }
+}
+
+#[test]
+fn the_summary_counts_the_findings_of_each_severity() {
+    use crate::model::{Finding, Subject, check};
+    let of = |severities: &[Severity]| {
+        let found = |severity: &Severity| CheckedFinding {
+            check: check("unreadable").unwrap(),
+            finding: Finding::new(*severity, "unreadable", Subject::Host, "x"),
+            explains: std::collections::BTreeSet::default(),
+        };
+        let report = CheckReport {
+            findings: severities.iter().map(found).collect(),
+            hosts: vec![HostResults::default()],
+            accepted: Vec::new(),
+            usual: Vec::new(),
+        };
+        summary(&report, true)
+    };
+    assert_eq!(of(&[]), "1 host, 0 checks: no finding; results: \n");
+    assert_eq!(of(&[Severity::Unknown]), "1 host, 0 checks: 1 unknown; results: \n");
+    assert_eq!(
+        of(&[Severity::Fail, Severity::Warn, Severity::Unknown, Severity::Info, Severity::Info]),
+        "1 host, 0 checks: 1 fail, 1 warn, 1 unknown, 2 info; results: \n"
+    );
 }

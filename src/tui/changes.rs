@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::Sample;
 use super::errors::Errors;
 use super::past_problems::PastProblems;
-use crate::analyse::check::{Changed, Passed};
+use crate::analyse::check::{Changed, PastProblem};
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_state::TransportState;
 use crate::model::Connection;
@@ -17,13 +17,16 @@ use crate::model::Connection;
 /// Time for which a change is marked in its row.
 pub(super) const FLASH: Duration = Duration::from_secs(10);
 
-/// Time for which a change is a finding, and a removed connection is remembered.
-const TOLD: Duration = Duration::from_secs(300);
+/// Time for which a change is recent: it is a finding, or a removed connection is still known.
+const RECENT: Duration = Duration::from_secs(300);
 
 const MAX_CHANGES: usize = 10_000;
 
-/// Maximum of removed connections per host, and maximum length of their ids.
-const GONE: (usize, usize) = (256, 512);
+/// Maximum of removed connections that are still known, per host.
+const MAX_REMOVED: usize = 256;
+
+/// Maximum length of the id of a removed connection.
+const MAX_ID_BYTES: usize = 512;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
@@ -38,44 +41,49 @@ pub(super) struct Changes {
 /// Connections of a host by id. A clone shares the maps until a state changes.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    here: Arc<HashMap<String, TransportState>>,
-    /// Removed connections with the time: after an unmount, the next mount is compared with them.
-    gone: Arc<HashMap<String, (TransportState, Instant)>>,
+    /// Connections of the last sample.
+    current: Arc<HashMap<String, TransportState>>,
+    /// Removed connections, with the time of removal: the next mount after an unmount is compared
+    /// with them.
+    removed: Arc<HashMap<String, (TransportState, Instant)>>,
 }
 
 impl Known {
     fn equals(&self, connections: &[Connection]) -> bool {
-        connections.len() == self.here.len()
+        connections.len() == self.current.len()
             && connections
                 .iter()
-                .all(|one| self.here.get(&one.id) == Some(&TransportState::of(one)))
+                .all(|one| self.current.get(&one.id) == Some(&TransportState::of(one)))
     }
 
     fn was(&self, id: &str, at: Instant) -> Option<TransportState> {
-        let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
-        self.here.get(id).copied().or_else(gone)
+        let removed = || {
+            let (was, when) = self.removed.get(id)?;
+            is_recent(at, *when).then_some(*was)
+        };
+        self.current.get(id).copied().or_else(removed)
     }
 
-    /// Returns the connections to remember once these are known.
+    /// Returns the known connections after a sample with `connections`.
     fn next(&self, connections: &[Connection], at: Instant) -> Self {
-        let here: HashMap<String, TransportState> =
+        let current: HashMap<String, TransportState> =
             connections.iter().map(|one| (one.id.clone(), TransportState::of(one))).collect();
-        let (most, longest) = GONE;
-        let went = self.here.iter().map(|(id, was)| (id, (*was, at)));
-        let gone = self.gone.iter().map(|(id, gone)| (id, *gone)).chain(went);
-        let gone = gone
+        let before = self.current.iter().map(|(id, was)| (id, (*was, at)));
+        let removed = self.removed.iter().map(|(id, removed)| (id, *removed)).chain(before);
+        let removed = removed
             .filter(|(id, (_, when))| {
-                id.len() <= longest && is_told(at, *when) && !here.contains_key(*id)
+                id.len() <= MAX_ID_BYTES && is_recent(at, *when) && !current.contains_key(*id)
             })
-            .map(|(id, gone)| (id.clone(), gone))
-            .take(most)
+            .map(|(id, removed)| (id.clone(), removed))
+            .take(MAX_REMOVED)
             .collect();
-        Self { here: Arc::new(here), gone: Arc::new(gone) }
+        Self { current: Arc::new(current), removed: Arc::new(removed) }
     }
 }
 
-fn is_told(at: Instant, then: Instant) -> bool {
-    at.saturating_duration_since(then) < TOLD
+/// Returns true if an event at `then` is recent at `at`.
+fn is_recent(at: Instant, then: Instant) -> bool {
+    at.saturating_duration_since(then) < RECENT
 }
 
 #[derive(Debug, Clone)]
@@ -97,7 +105,7 @@ impl Change {
 impl Changes {
     pub(super) fn compare(&mut self, sample: &Sample, traffic: &[Vec<Traffic>]) {
         let at = sample.at;
-        self.connections.retain(|_, change| is_told(at, change.at));
+        self.connections.retain(|_, change| is_recent(at, change.at));
         self.past_problems.compare(sample);
         for (host, (report, seen)) in sample.reports.iter().zip(&sample.seen).enumerate() {
             // An unresponsive host has no new data to compare.
@@ -150,14 +158,14 @@ impl Changes {
         connections.chain(errors).collect()
     }
 
-    /// Returns the problems that are over, the latest first.
-    pub(super) fn passed<'sample>(
+    /// Returns the past problems, the latest first.
+    pub(super) fn past_problems<'sample>(
         &'sample self,
         sample: &'sample Sample,
-    ) -> impl Iterator<Item = Passed<'sample>> {
+    ) -> impl Iterator<Item = PastProblem<'sample>> {
         self.past_problems.past().filter_map(move |past| {
             let host = &sample.reports.get(past.host)?.host;
-            Some(Passed { host, code: past.code, subject: &past.subject, what: &past.what })
+            Some(PastProblem { host, code: past.code, subject: &past.subject, what: &past.what })
         })
     }
 }

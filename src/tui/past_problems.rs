@@ -19,9 +19,9 @@ const MAX_PAST: usize = 1_000;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct PastProblems {
-    now: BTreeMap<(usize, Subject), OngoingProblem>,
+    ongoing: BTreeMap<(usize, Subject), OngoingProblem>,
     /// Past states, the oldest first.
-    past: VecDeque<PastProblem>,
+    past: VecDeque<EndedProblem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ struct OngoingProblem {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct PastProblem {
+pub(super) struct EndedProblem {
     pub(super) host: usize,
     pub(super) subject: Subject,
     pub(super) code: &'static str,
@@ -51,37 +51,37 @@ impl PastProblems {
             // The states of an unresponsive host are unknown and may last.
             let is_silent = sample.failure(host).is_some();
             let first = (host, Subject::Host);
-            let known: Vec<Subject> = self
-                .now
+            let known: Vec<(Subject, &str)> = self
+                .ongoing
                 .range(first..)
                 .take_while(|((of, _), _)| *of == host)
-                .map(|((_, subject), _)| subject.clone())
+                .map(|((_, subject), was)| (subject.clone(), was.code))
                 .collect();
-            let is_over = |subject: &Subject| {
-                let lasts = now.iter().any(|(still, ..)| still == subject);
+            let is_over = |(subject, code): &(Subject, &str)| {
+                let lasts = now.iter().any(|(still, same, _)| still == subject && same == code);
                 !lasts && (!is_silent || *subject == Subject::Host)
             };
-            for subject in known.into_iter().filter(is_over) {
-                if let Some(was) = self.now.remove(&(host, subject.clone())) {
+            for (subject, _) in known.into_iter().filter(is_over) {
+                if let Some(was) = self.ongoing.remove(&(host, subject.clone())) {
                     self.end(host, subject, &was, sample);
                 }
             }
             for (subject, code, what) in now {
-                if self.now.len() < MAX_ONGOING {
+                if self.ongoing.len() < MAX_ONGOING {
                     let new = OngoingProblem { code, what, since_ns: sample.taken_ns };
-                    self.now.entry((host, subject)).or_insert(new);
+                    self.ongoing.entry((host, subject)).or_insert(new);
                 }
             }
         }
     }
 
     /// Returns the past states, the latest first.
-    pub(super) fn past(&self) -> impl Iterator<Item = &PastProblem> {
+    pub(super) fn past(&self) -> impl Iterator<Item = &EndedProblem> {
         self.past.iter().rev()
     }
 
     fn end(&mut self, host: usize, subject: Subject, was: &OngoingProblem, sample: &Sample) {
-        let is_it = |past: &PastProblem| {
+        let is_it = |past: &EndedProblem| {
             past.host == host && past.code == was.code && past.subject == subject
         };
         let before = self.past.iter().position(is_it).and_then(|at| self.past.remove(at));
@@ -95,7 +95,7 @@ impl PastProblems {
             self.past.pop_front();
         }
         let (code, at) = (was.code, sample.at);
-        self.past.push_back(PastProblem { host, subject, code, what, count, at });
+        self.past.push_back(EndedProblem { host, subject, code, what, count, at });
     }
 }
 
@@ -173,6 +173,21 @@ mod tests {
         assert_eq!(past(&troubles), [again]);
         troubles.compare(&sample(21 + LISTED_FOR.as_secs() + 1, Some("active")));
         assert_eq!(past(&troubles), [""; 0]);
+    }
+
+    #[test]
+    fn another_problem_of_a_port_ends_the_first_one() {
+        let mut troubles = PastProblems::default();
+        for (second, state) in [(1, "down"), (2, "init"), (30, "init"), (62, "active")] {
+            troubles.compare(&sample(second, Some(state)));
+        }
+        assert_eq!(
+            past(&troubles),
+            [
+                "port.not_active rxe0/1: was INIT for 60 s, until 00:01:02Z",
+                "port.down rxe0/1: was DOWN for 1 s, until 00:00:02Z",
+            ]
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Data derived from one sample alone. The thread that gathers samples computes it, which takes a
-//! fraction of a second for a thousand hosts, so that keys are handled without delay.
+//! A sample with the data derived from it alone, and the history and changes before it.
 //!
-//! `snapshot` adds the data that needs earlier samples.
+//! The thread that gathers samples derives the data, which takes a fraction of a second for a
+//! thousand hosts, so that keys are handled without delay. `snapshot` adds the sample to the
+//! history and changes.
 
 use std::sync::Arc;
 
@@ -11,33 +12,34 @@ use super::{RecordingPosition, Sample};
 use crate::analyse::resource_counts::ResourceCounts;
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_counts::TransportCounts;
-use crate::model::HostReport;
+use crate::model::{Device, Port};
 
 /// Sample with all data that can be derived without earlier samples.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
-    pub(super) place: Option<RecordingPosition>,
-    /// Earlier samples, if they differ from the samples that were shown before.
-    pub(super) past: Option<EarlierSamples>,
+    /// Position in a recording; `None` without a recording.
+    pub(super) position: Option<RecordingPosition>,
+    /// Past of the sample, if the sample that was shown before is not the previous one.
+    pub(super) past: Option<Past>,
 }
 
-/// Data of the samples before a position in a recording: history and changes.
+/// History and changes of the samples before the sample that is shown.
 #[derive(Debug, Clone, Default)]
-pub struct EarlierSamples {
+pub struct Past {
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
 }
 
-impl EarlierSamples {
+impl Past {
     /// Adds the next sample.
     pub fn push(&mut self, sample: &Sample) {
-        let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
-        self.take(sample, &ports);
+        self.push_with(sample, &traffic(sample));
     }
 
-    pub(super) fn take(&mut self, sample: &Sample, ports: &[Vec<Traffic>]) {
+    /// Adds the next sample. `ports` is the traffic of its ports.
+    pub(super) fn push_with(&mut self, sample: &Sample, ports: &[Vec<Traffic>]) {
         Arc::make_mut(&mut self.history).push(sample, ports);
         Arc::make_mut(&mut self.changes).compare(sample, ports);
     }
@@ -58,27 +60,29 @@ pub(super) struct Derived {
 impl Prepared {
     /// Derives the data of a sample.
     pub fn of(sample: Arc<Sample>) -> Self {
-        let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
+        let ports = traffic(&sample);
         let derived = Arc::new(Derived {
             hosts: ports.iter().map(|all| Traffic::total(all.iter().copied())).collect(),
             shares: sample.connections.iter().map(|all| TransportCounts::of(all)).collect(),
             holdings: sample.reports.iter().map(ResourceCounts::all_of).collect(),
             ports,
         });
-        Self { sample, derived, place: None, past: None }
+        Self { sample, derived, position: None, past: None }
     }
 
     /// Adds the position in a recording.
-    pub fn at(self, place: RecordingPosition) -> Self {
-        Self { place: Some(place), ..self }
+    pub fn at(self, position: RecordingPosition) -> Self {
+        Self { position: Some(position), ..self }
     }
 
-    /// Adds earlier samples, if the samples that were shown are not the previous ones.
-    pub fn after(self, past: EarlierSamples) -> Self {
+    /// Adds the past of the sample, if the sample that was shown before is not the previous one.
+    pub fn after(self, past: Past) -> Self {
         Self { past: Some(past), ..self }
     }
 }
 
-fn traffic_of(report: &HostReport) -> Vec<Traffic> {
-    report.devices.iter().flat_map(|device| &device.ports).map(Traffic::of).collect()
+/// Returns the traffic of the ports of each host, in the order of its report.
+fn traffic(sample: &Sample) -> Vec<Vec<Traffic>> {
+    let of_port = |(_, port): (&Device, &Port)| Traffic::of(port);
+    sample.reports.iter().map(|report| report.ports().map(of_port).collect()).collect()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::changes::Changes;
 use super::errors::Errors;
 use super::history::History;
-use super::prepared::{Derived, EarlierSamples, Prepared};
+use super::prepared::{Derived, Past, Prepared};
 use super::view::HostFilter;
 use super::{LastResponse, RecordingPosition, Sample};
 use crate::analyse::check::{HostFacts, live_findings};
@@ -23,7 +23,7 @@ use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject
 pub struct Snapshot {
     pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
-    pub(super) place: Option<RecordingPosition>,
+    pub(super) position: Option<RecordingPosition>,
     pub(super) findings: Arc<CurrentFindings>,
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
@@ -44,20 +44,22 @@ pub(super) struct CurrentFindings {
 impl Snapshot {
     /// Builds the snapshot after another one, or the first snapshot.
     pub(super) fn next(before: Option<Self>, prepared: Prepared) -> Self {
-        let Prepared { sample, derived, place, past } = prepared;
+        let Prepared { sample, derived, position, past } = prepared;
         let before = match before {
-            Some(known) if Arc::ptr_eq(&known.sample, &sample) => return Self { place, ..known },
+            Some(known) if Arc::ptr_eq(&known.sample, &sample) => {
+                return Self { position, ..known };
+            }
             known => known,
         };
         // A step back in a recording drops later samples. Wall-clock time does not order samples:
         // it may be set.
         let known = before.filter(|known| known.sample.at <= sample.at);
-        let known = known.map(|Self { history, changes, .. }| EarlierSamples { history, changes });
+        let known = known.map(|Self { history, changes, .. }| Past { history, changes });
         let mut past = past.or(known).unwrap_or_default();
-        past.take(&sample, &derived.ports);
-        let EarlierSamples { history, changes } = past;
+        past.push_with(&sample, &derived.ports);
+        let Past { history, changes } = past;
         let findings = Arc::new(CurrentFindings::of(&sample, &changes));
-        Self { sample, derived, place, findings, history, changes, zero: Arc::default() }
+        Self { sample, derived, position, findings, history, changes, zero: Arc::default() }
     }
 
     pub(super) fn report(&self, host: usize) -> Option<&HostReport> {
@@ -149,7 +151,7 @@ impl CurrentFindings {
             connections: sample.connections(host),
             changes: changes.of_host(host, sample.at),
         });
-        let all = live_findings(&facts.collect::<Vec<_>>(), changes.passed(sample));
+        let all = live_findings(&facts.collect::<Vec<_>>(), changes.past_problems(sample));
         let index: HashMap<&str, usize> =
             sample.reports.iter().enumerate().map(|(at, one)| (one.host.as_str(), at)).collect();
         let mut of_host = vec![Vec::new(); sample.reports.len()];

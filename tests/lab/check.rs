@@ -1,5 +1,5 @@
-//! `rdmactl check` on nodes with faults: each fault is named, and the fix, typed as printed, ends
-//! it.
+//! `rdmactl check` on nodes with faults: each fault has its finding. Where the fix is a complete
+//! command, the test types it as printed and the finding disappears.
 
 use serde_json::{Value, json};
 
@@ -96,8 +96,8 @@ pub(crate) fn assert_fixes_work(lab: &Cluster, set: &str) {
     assert_healthy(lab, set, &[], "after the fixes");
 }
 
-/// Faults that only a login of an ordinary user has: the device files of n1 belong to a group
-/// without the user, PAM of n2 limits locked memory, and n4 has no device file.
+/// Types the fixes of faults that only a login of an ordinary user has: the device files of n1
+/// belong to a group without the user, PAM of n2 limits locked memory, and n4 has no device file.
 pub(crate) fn assert_fixes_of_a_login_work(lab: &Cluster, set: &str) {
     // The limit of n2 is a finding of both checks of limits.
     let login = ["-l", "user", "--skip", "limit.differs"];
@@ -123,7 +123,7 @@ pub(crate) fn assert_fixes_of_a_login_work(lab: &Cluster, set: &str) {
     lab.lab(&["fault", "--undo", "uverbs-missing", "n4"]);
 }
 
-/// n2 has the address of n1 as well, and n3 has no address.
+/// Types the fixes of an address of n1 that n2 has, too, and of the missing address of n3.
 pub(crate) fn assert_fixes_of_addresses_work(lab: &Cluster, set: &str) {
     assert_healthy(lab, set, &[], "healthy nodes");
     lab.on("n2", "ip addr add 10.10.1.1/24 dev eth1");
@@ -139,7 +139,7 @@ pub(crate) fn assert_fixes_of_addresses_work(lab: &Cluster, set: &str) {
     lab.on("n3", "ip link set eth1 down; ip link set eth1 up; /usr/lib/rdmalab/devices wait");
 }
 
-/// n4 has a kernel of Debian 13, all others have one of Debian 12.
+/// Checks four nodes: n4 has a kernel of Debian 13, the others a kernel of Debian 12.
 pub(crate) fn assert_other_kernel_is_named(lab: &Cluster, set: &str) {
     let found = findings(lab, set, &[]);
     let fix = fix(&found, &["n4"], "kernel.differs");
@@ -150,7 +150,8 @@ pub(crate) fn assert_other_kernel_is_named(lab: &Cluster, set: &str) {
     assert!(what.contains("; 3 of 4 hosts have 6.1."), "{what}");
 }
 
-/// nftables of n3 drops RoCE packets in both directions.
+/// Drops RoCE packets of n3 in both directions with nftables, and removes the rules as the fix
+/// says.
 pub(crate) fn assert_firewall_is_found(lab: &Cluster, set: &str) {
     let active = ["--active"];
     assert_healthy(lab, set, &active, "healthy nodes");
@@ -169,7 +170,7 @@ pub(crate) fn assert_firewall_is_found(lab: &Cluster, set: &str) {
     assert_healthy(lab, set, &active, "without the rules");
 }
 
-/// n1 serves NFS over RDMA and TCP to n2.
+/// Types the fixes of mounts of n2 that use TCP, although n1 serves NFS over RDMA and TCP.
 pub(crate) fn assert_fixes_of_nfs_work(lab: &Cluster) {
     let set = "n[1-2]";
     let address = consumers::serve_nfs(lab);

@@ -11,8 +11,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
 use rdmactl::tui::{
-    EarlierSamples, Effect, Event, Glyphs, Prepared, Sample, Snapshots, State, Theme, Timeline,
-    View, ViewSettings, draw,
+    Effect, Event, Glyphs, Past, Prepared, Sample, Snapshots, State, Theme, Timeline, View,
+    ViewSettings, draw,
 };
 
 use crate::pictures::{Host, picture};
@@ -73,12 +73,8 @@ impl Screen {
     }
 
     /// What is known of some seconds.
-    pub(crate) fn past(
-        &self,
-        hosts: fn(u64) -> Vec<Host>,
-        seconds: RangeInclusive<u64>,
-    ) -> EarlierSamples {
-        let mut past = EarlierSamples::default();
+    pub(crate) fn past(&self, hosts: fn(u64) -> Vec<Host>, seconds: RangeInclusive<u64>) -> Past {
+        let mut past = Past::default();
         seconds.for_each(|second| past.push(&picture(self.begin, second, hosts(second))));
         past
     }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::responding;
 use super::results::Results;
-use crate::analyse::verdict::plain_or;
+use super::{on_host, responding};
 use crate::model::{
     BeegfsClient, Connection, Device, Finding, HostReport, PinnedMemory, Port, Protocol, Severity,
     Subject,
@@ -17,8 +16,8 @@ const MEMORY: &str = "beegfs.memory";
 /// Smallest number of buffers with which RDMA works (comments of `beegfs-client.conf`).
 const MIN_BUFFERS: u64 = 3;
 
-/// Share of the memory of a client from which the buffers are a finding, in percent.
-const MAX_PERCENT: u64 = 25;
+/// Minimum share of host memory for buffers that is a finding, in percent.
+const MIN_PERCENT: u64 = 25;
 
 pub(super) fn judge(
     reports: &[&HostReport],
@@ -70,9 +69,9 @@ fn judge_switch(
                     RDMA port";
         let subject = Subject::Part(format!("beegfs/{}", client.id));
         Finding::new(Severity::Warn, SWITCH, subject, what)
-            .fix(format!(
-                "on {}: set connUseRDMA = true in beegfs-client.conf, and restart the client",
-                plain_or(&report.host, "HOST")
+            .fix(on_host(
+                report,
+                "set connUseRDMA = true in beegfs-client.conf, and restart the client",
             ))
             .source(format!("{}/config", client.path))
     });
@@ -80,13 +79,10 @@ fn judge_switch(
 }
 
 fn finding(report: &HostReport, severity: Severity, id: &'static str, what: String) -> Finding {
-    let fix = format!(
-        "on {}: change connRDMABufSize, connRDMABufNum or connMaxInternodeNum in \
-         beegfs-client.conf, and restart the client",
-        plain_or(&report.host, "HOST")
-    );
+    let command = "change connRDMABufSize, connRDMABufNum or connMaxInternodeNum in \
+                   beegfs-client.conf, and restart the client";
     let found = Finding::new(severity, id, Subject::Part("beegfs".into()), what);
-    found.fix(fix).source("/proc/fs/beegfs/ID/config")
+    found.fix(on_host(report, command)).source("/proc/fs/beegfs/ID/config")
 }
 
 fn judge_buffers(
@@ -132,7 +128,7 @@ fn judge_memory(
         return results.missing(host, &[MEMORY], "consumers/memory", why);
     };
     let percent = most.saturating_mul(100) / total;
-    let found = (percent >= MAX_PERCENT).then(|| {
+    let found = (percent >= MIN_PERCENT).then(|| {
         let what = format!(
             "the buffers for all servers may take {} MiB, which is {percent} % of the memory of \
              the host",

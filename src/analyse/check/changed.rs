@@ -45,10 +45,13 @@ impl Changed<'_> {
 
 /// Returns the finding of a port whose error counters increased, with the fix of each kind once.
 pub(super) fn port_errors(port: Subject, counted: &[ErrorIncrease]) -> Finding {
-    let increased = || counted.iter().filter(|one| one.last > 0);
-    let words: Vec<_> = increased().map(|one| format!("{} +{}", one.name, one.last)).collect();
+    let mut increased: Vec<_> = counted.iter().filter(|one| one.last > 0).collect();
+    // A sample of `top` and a report list the counters in different orders.
+    increased.sort_by(|one, other| one.name.cmp(&other.name));
+    let words = increased.iter().map(|one| format!("{} +{}", one.name, one.last));
+    let words: Vec<String> = words.collect();
     let what = format!("new errors: {}", words.join(", "));
-    let kinds: BTreeSet<_> = increased().filter_map(|one| ErrorKind::of(&one.name)).collect();
+    let kinds: BTreeSet<_> = increased.iter().filter_map(|one| ErrorKind::of(&one.name)).collect();
     let fixes: Vec<&str> = kinds.into_iter().map(ErrorKind::fix).collect();
     let fix = (!fixes.is_empty()).then(|| fixes.join("; "));
     Finding { fix, ..Finding::new(Severity::Warn, "port.errors", port, what) }
@@ -66,4 +69,15 @@ fn each_kind_of_errors_has_its_own_advice() {
     let both = fix(&["out_of_sequence", "symbol_error", "link_downed"]);
     assert_eq!(both.matches("cable").count(), 1, "{both}");
     assert!(both.contains("flow control"), "{both}");
+}
+
+#[test]
+fn the_order_of_the_counters_does_not_change_the_finding() {
+    let finding = |names: [&str; 2]| {
+        let counted = names.map(|name| ErrorIncrease { name: name.into(), last: 2, sum: 3 });
+        port_errors(Subject::Port("mlx5_0".into(), 1), &counted)
+    };
+    let found = finding(["symbol_error", "link_downed"]);
+    assert_eq!(found, finding(["link_downed", "symbol_error"]));
+    assert_eq!(found.what, "new errors: link_downed +2, symbol_error +2");
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::majority::majority;
-use super::responding;
 use super::results::Results;
+use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
     Device, ExpectedValue, Finding, GidKind, HostReport, Netdev, Port, Protocol, Severity, Subject,
+    check,
 };
 
 /// Item that is compared with the items of its group.
@@ -23,9 +24,8 @@ struct Member<'report> {
 /// A comparison.
 struct Comparison {
     id: &'static str,
-    severity: Severity,
-    /// Name of the value: `firmware`; empty for the name of the group.
-    value: &'static str,
+    /// Name of the value: `firmware`; `None` for the name of the group.
+    value: Option<&'static str>,
     /// Name of the items: `devices of this board`.
     members: &'static str,
     /// True if the items of one host are comparable, too.
@@ -52,18 +52,21 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     };
 
     let firmware = devices().filter_map(|one| {
-        let group = one.2.board_id.clone().or_else(|| one.2.hca_type.clone())?;
-        Some(of_device(one, group, one.2.firmware.clone()?))
+        let (.., device) = one;
+        let group = device.board_id.clone().or_else(|| device.hca_type.clone())?;
+        Some(of_device(one, group, device.firmware.clone()?))
     });
     compare(&FIRMWARE, firmware, results);
     let boards = devices().filter_map(|one| {
-        let group = format!("{} {}", one.2.driver.as_ref()?, one.2.name);
-        Some(of_device(one, group, one.2.board_id.clone()?))
+        let (.., device) = one;
+        let group = format!("{} {}", device.driver.as_ref()?, device.name);
+        Some(of_device(one, group, device.board_id.clone()?))
     });
     compare(&BOARD, boards, results);
     let slots = devices().filter_map(|one| {
-        let group = format!("{} {}", one.2.hca_type.as_ref()?, one.2.name);
-        Some(of_device(one, group, one.2.pci.clone()?))
+        let (.., device) = one;
+        let group = format!("{} {}", device.hca_type.as_ref()?, device.name);
+        Some(of_device(one, group, device.pci.clone()?))
     });
     compare(&SLOT, slots, results);
     let kernels = hosts().filter_map(|(host, report)| {
@@ -100,7 +103,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     judge_versions(reports, results);
 }
 
-/// Compares what the operating systems of the hosts set.
+/// Compares settings of the operating system.
 fn compare_systems(reports: &[&HostReport], results: &mut Results<'_>) {
     let hosts = || responding(reports);
     compare(&SETTING, hosts().flat_map(|(host, report)| settings(host, report)), results);
@@ -127,7 +130,7 @@ fn compare_systems(reports: &[&HostReport], results: &mut Results<'_>) {
     judge_unread(reports, results);
 }
 
-/// Adds "unknown" to the comparisons of the values that could not be read.
+/// Adds "unknown" to the comparisons of settings that could not be read.
 fn judge_unread(reports: &[&HostReport], results: &mut Results<'_>) {
     // A single host is not compared.
     if responding(reports).count() < 2 {
@@ -150,8 +153,7 @@ fn judge_unread(reports: &[&HostReport], results: &mut Results<'_>) {
 
 const FIRMWARE: Comparison = Comparison {
     id: "firmware.differs",
-    severity: Severity::Warn,
-    value: "firmware",
+    value: Some("firmware"),
     members: "devices of this board",
     compares_within_host: true,
     fix: "bring the firmware to one version with the tool of the vendor (NVIDIA: mstflint -d PCI -i IMAGE burn)",
@@ -159,8 +161,7 @@ const FIRMWARE: Comparison = Comparison {
 
 const BOARD: Comparison = Comparison {
     id: "board.differs",
-    severity: Severity::Info,
-    value: "board",
+    value: Some("board"),
     members: "devices of this name",
     compares_within_host: false,
     fix: "check the part: another board has other default settings",
@@ -168,8 +169,7 @@ const BOARD: Comparison = Comparison {
 
 const SLOT: Comparison = Comparison {
     id: "device.slot_differs",
-    severity: Severity::Info,
-    value: "PCI address",
+    value: Some("PCI address"),
     members: "devices of this name and type",
     compares_within_host: false,
     fix: "name devices by PCI address (NAME_PCI of rdma-core), or check for a missing card",
@@ -177,8 +177,7 @@ const SLOT: Comparison = Comparison {
 
 const KERNEL: Comparison = Comparison {
     id: "kernel.differs",
-    severity: Severity::Warn,
-    value: "kernel",
+    value: Some("kernel"),
     members: "hosts",
     compares_within_host: false,
     fix: "install the same kernel on all hosts, and boot it",
@@ -186,8 +185,7 @@ const KERNEL: Comparison = Comparison {
 
 const COUNT: Comparison = Comparison {
     id: "device.count_differs",
-    severity: Severity::Warn,
-    value: "devices of this driver",
+    value: Some("devices of this driver"),
     members: "hosts with this driver",
     compares_within_host: false,
     fix: "find the missing card: lspci -nn -d ::0200; lspci -nn -d ::0207; then: echo 1 > /sys/bus/pci/rescan, or reseat it",
@@ -195,8 +193,7 @@ const COUNT: Comparison = Comparison {
 
 const ROCE_MODE: Comparison = Comparison {
     id: "roce.mode_differs",
-    severity: Severity::Warn,
-    value: "default_roce_mode",
+    value: Some("default_roce_mode"),
     members: "ports",
     compares_within_host: false,
     fix: "write the mode of the other hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_mode",
@@ -204,8 +201,7 @@ const ROCE_MODE: Comparison = Comparison {
 
 const ROCE_TOS: Comparison = Comparison {
     id: "roce.tos_differs",
-    severity: Severity::Info,
-    value: "default_roce_tos",
+    value: Some("default_roce_tos"),
     members: "ports",
     compares_within_host: false,
     fix: "write the same value on all hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_tos",
@@ -213,8 +209,7 @@ const ROCE_TOS: Comparison = Comparison {
 
 const GID_INDEX: Comparison = Comparison {
     id: "gid.index_differs",
-    severity: Severity::Info,
-    value: "index of the first RoCE v2 GID with an IP address",
+    value: Some("index of the first RoCE v2 GID with an IP address"),
     members: "ports of this driver",
     compares_within_host: false,
     fix: "do not set NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or --gid-index to a fixed number",
@@ -222,8 +217,7 @@ const GID_INDEX: Comparison = Comparison {
 
 const LMC: Comparison = Comparison {
     id: "lmc.differs",
-    severity: Severity::Info,
-    value: "LMC",
+    value: Some("LMC"),
     members: "ports",
     compares_within_host: false,
     fix: "set lmc in opensm.conf to one value for the subnet",
@@ -231,8 +225,7 @@ const LMC: Comparison = Comparison {
 
 const PFC: Comparison = Comparison {
     id: "pfc.differs",
-    severity: Severity::Warn,
-    value: "priorities with PFC",
+    value: Some("priorities with PFC"),
     members: "RoCE interfaces",
     compares_within_host: false,
     fix: "give NETDEV the priorities of the other hosts: dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
@@ -240,8 +233,7 @@ const PFC: Comparison = Comparison {
 
 const SETTING: Comparison = Comparison {
     id: "setting.differs",
-    severity: Severity::Warn,
-    value: "",
+    value: None,
     members: "hosts",
     compares_within_host: false,
     fix: "sysctl -w SETTING=VALUE",
@@ -249,8 +241,7 @@ const SETTING: Comparison = Comparison {
 
 const GOVERNOR: Comparison = Comparison {
     id: "governor.differs",
-    severity: Severity::Warn,
-    value: "frequency governor",
+    value: Some("frequency governor"),
     members: "hosts",
     compares_within_host: false,
     fix: "cpupower frequency-set -g VALUE",
@@ -258,8 +249,7 @@ const GOVERNOR: Comparison = Comparison {
 
 const DMA: Comparison = Comparison {
     id: "dma.differs",
-    severity: Severity::Warn,
-    value: "IOMMU type",
+    value: Some("IOMMU type"),
     members: "devices of this driver",
     compares_within_host: false,
     fix: "boot all hosts with the same iommu= option of the kernel command line",
@@ -267,8 +257,7 @@ const DMA: Comparison = Comparison {
 
 const LIMIT: Comparison = Comparison {
     id: "limit.differs",
-    severity: Severity::Warn,
-    value: "limit of locked memory",
+    value: Some("limit of locked memory"),
     members: "hosts",
     compares_within_host: false,
     fix: "write the same limits on all hosts: /etc/security/limits.d/*.conf",
@@ -276,8 +265,7 @@ const LIMIT: Comparison = Comparison {
 
 const IPOIB: Comparison = Comparison {
     id: "ipoib.differs",
-    severity: Severity::Warn,
-    value: "mode and MTU",
+    value: Some("mode and MTU"),
     members: "interfaces of this partition",
     compares_within_host: false,
     fix: "set the same on all hosts: echo MODE > /sys/class/net/NETDEV/mode; ip link set NETDEV mtu MTU",
@@ -294,18 +282,15 @@ fn compare<'report>(
     for member in members {
         groups.entry(member.group.clone()).or_default().push(member);
     }
-    // The settings of the kernel are one comparison; the group is the setting.
-    let named = |value: &'static str, group: &str| {
-        if value.is_empty() { group.to_owned() } else { value.to_owned() }
-    };
     for (group, members) in &groups {
+        // The settings of the kernel are one comparison; the group is the setting.
+        let name = value.unwrap_or(group.as_str());
         if let Some(expected) = results.policy().expected(id, group) {
             let file = &results.policy().file;
             for member in members {
-                let what =
-                    format!("{} {}; {file} expects {expected}", named(value, group), member.value);
-                let is_usual = member.value == expected;
-                let found = (!is_usual).then(|| member.finding(comparison, &what, expected));
+                let what = format!("{name} {}; {file} expects {expected}", member.value);
+                let is_expected = member.value == expected;
+                let found = (!is_expected).then(|| member.finding(comparison, &what, expected));
                 results.judged(member.host, id, found);
             }
             continue;
@@ -333,12 +318,8 @@ fn compare<'report>(
         for member in members {
             let found = (member.value != usual.value).then(|| {
                 let what = format!(
-                    "{} {}; {} of {} {noun} have {}",
-                    named(value, group),
-                    member.value,
-                    usual.count,
-                    usual.all,
-                    usual.value
+                    "{name} {}; {} of {} {noun} have {}",
+                    member.value, usual.count, usual.all, usual.value
                 );
                 member.finding(comparison, &what, usual.value)
             });
@@ -351,7 +332,6 @@ impl Member<'_> {
     /// Returns the finding of a member whose value is not the expected one. Names and values of
     /// the fix are filled in if they are plain.
     fn finding(&self, comparison: &Comparison, what: &str, expected: &str) -> Finding {
-        let host = plain_or(&self.report.host, "HOST");
         let name = match &self.subject {
             Subject::Device(name) | Subject::Port(name, _) => name,
             Subject::Part(key) => key.rsplit('/').next().unwrap_or_default(),
@@ -368,8 +348,10 @@ impl Member<'_> {
             .replace("DEVICE", plain_or(name, "DEVICE"))
             .replace("NETDEV", plain_or(name, "NETDEV"))
             .replace("PORT", &port);
-        let finding = Finding::new(comparison.severity, comparison.id, self.subject.clone(), what);
-        finding.fix(format!("on {host}: {fix}"))
+        let id = comparison.id;
+        let severity = check(id).map_or(Severity::Warn, |check| check.severity);
+        let finding = Finding::new(severity, id, self.subject.clone(), what);
+        finding.fix(on_host(self.report, fix))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks of devices: presence, userspace provider, identity, distance to CPU and GPUs, limits.
 
-use super::responding;
-use super::results::{Results, problem};
+use super::results::Results;
+use super::{on_host, responding};
 use crate::analyse::removed_devices::removal;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
@@ -23,7 +23,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
             judge_limits(host, report, device, results);
             let soft = device.is_software() && has_hardware;
             let what = "a software device on a host with RDMA hardware: the CPU does its work";
-            let fix = format!("on {}: rdma link delete {}", plain(report), name(device));
+            let fix = on_host(report, format_args!("rdma link delete {}", name(device)));
             results.judged(
                 host,
                 "device.software",
@@ -57,10 +57,12 @@ fn judge_provider(host: usize, report: &HostReport, device: &Device, results: &m
         return results.skip(host, ID, "the userspace provider of the driver is not known");
     };
     let key = key::device(&device.name, "provider");
-    if let Some(problem) = problem(report, &key).or_else(|| problem(report, "provider")) {
+    let problems = &report.problems;
+    if let Some(problem) = problems.affecting(&key).or_else(|| problems.affecting("provider")) {
         return results.unknown(host, ID, &*problem.detail);
     }
-    // libibverbs itself is the better witness: containers have providers in other directories.
+    // A device that libibverbs reports has a provider, whatever the files show: containers have
+    // providers in other directories.
     let has_answer = report.verbs == VerbsState::Answered && device.verbs.is_some();
     if has_answer || (provider.file.is_some() && provider.is_listed) {
         return results.pass(host, ID);
@@ -72,7 +74,7 @@ fn judge_provider(host: usize, report: &HostReport, device: &Device, results: &m
         provider.name
     );
     let package = provider.package.as_deref().map_or("PACKAGE", |name| plain_or(name, "PACKAGE"));
-    let fix = format!("on {}: install the package {package}", plain(report));
+    let fix = on_host(report, format_args!("install the package {package}"));
     let source = "/etc/libibverbs.d";
     results.found(host, finding(device, Severity::Fail, ID, what).fix(fix).source(source));
 }
@@ -83,7 +85,7 @@ fn judge_identity(host: usize, report: &HostReport, device: &Device, results: &m
     if !is_ib {
         return results.skip(host, ID, "only InfiniBand needs a GUID from the driver");
     }
-    if let Some(problem) = problem(report, &key::device(&device.name, "node_guid")) {
+    if let Some(problem) = report.problems.affecting(&key::device(&device.name, "node_guid")) {
         return results.unknown(host, ID, &*problem.detail);
     }
     // The host of a virtual function may not have given it to a guest yet.

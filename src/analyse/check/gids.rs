@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::port_findings::PortRef;
-use super::ports::{file, is_active_roce};
-use super::responding;
-use super::results::{Results, problem};
+use super::ports::{skip_unless_active_roce, sysfs_path};
+use super::results::Results;
+use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{Device, GidKind, HostReport, Port, Protocol, Severity, key};
 
@@ -46,7 +46,7 @@ fn judge_port(
     results: &mut Results<'_>,
 ) {
     let PortRef { report, device, port } = place;
-    if !is_active_roce(host, ID, port, results) {
+    if skip_unless_active_roce(host, ID, port, results) {
         return;
     }
     if device.is_virtual_function() && port.netdev.is_none() {
@@ -54,7 +54,7 @@ fn judge_port(
         return results.skip(host, ID, why);
     }
     let gids = port.gids.as_deref().unwrap_or_default();
-    let unread = problem(report, &key::port(&device.name, port.number, "gids"));
+    let unread = report.problems.affecting(&key::port(&device.name, port.number, "gids"));
     let is_version_2 = |kind: Option<GidKind>| kind != Some(GidKind::RoceV1);
     let mut usable = gids.iter().filter(|gid| !gid.value.is_link_local());
     if usable.clone().any(|gid| is_version_2(gid.kind)) {
@@ -63,35 +63,54 @@ fn judge_port(
     if let Some(problem) = unread {
         return results.unknown(host, ID, &*problem.detail);
     }
-    let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
-    let add_address = format!(
-        "on {}: ip addr add ADDRESS/PREFIX dev {netdev}, and add it to the configuration",
-        plain_or(&report.host, "HOST")
-    );
+    let netdev = master(place).or(port.netdev.as_deref());
+    let netdev = netdev.map_or("NETDEV", |name| plain_or(name, "NETDEV"));
+    let command =
+        format!("ip addr add ADDRESS/PREFIX dev {netdev}, and add it to the configuration");
+    let add_address = on_host(report, command);
     let (severity, what, fix) = if usable.next().is_some() {
         let what = "all GIDs with an IP address are RoCE v1, which no router forwards".to_owned();
         let fix =
             "set default_roce_mode of the peers to IB/RoCE v1, or use an adapter with RoCE v2";
         (Severity::Info, what, fix.to_owned())
+    } else if gids.is_empty() && is_backup(place) {
+        return results.skip(host, ID, "the interface is the backup of a bond");
     } else if gids.is_empty() {
         (Severity::Fail, "the GID table is empty".to_owned(), add_address)
     } else {
         let (severity, what) = without_address(place, addressed);
         (severity, what, add_address)
     };
-    results.found(host, place.finding(severity, ID, what).fix(fix).source(file(place, "gids")));
+    let found = place.finding(severity, ID, what).fix(fix);
+    results.found(host, found.source(sysfs_path(place, "gids")));
+}
+
+/// Returns the interface that has the interface of the port as a member.
+fn master(PortRef { report, port, .. }: PortRef<'_>) -> Option<&str> {
+    report.netdev(port.netdev.as_deref()?)?.master.as_deref()
+}
+
+/// Returns true for a member of a bond that is not the active one. The kernel adds no addresses
+/// to its GIDs, and removes the link-local ones (`is_eth_port_of_netdev_filter`,
+/// `bond_delete_netdev_default_gids`).
+fn is_backup(place: PortRef<'_>) -> bool {
+    let bond = master(place).and_then(|name| place.report.netdev(name)?.bond.as_ref());
+    let active = bond.and_then(|bond| bond.active.as_deref());
+    active.is_some_and(|active| place.port.netdev.as_deref() != Some(active))
 }
 
 /// Returns severity and observation for a port whose GIDs are all link-local.
 fn without_address(place: PortRef<'_>, addressed: &BTreeSet<&str>) -> (Severity, String) {
-    let PortRef { report, device, port } = place;
-    let master = port.netdev.as_deref().and_then(|name| report.netdev(name)?.master.as_deref());
-    // The virtual function of a guest is a member of the interface of the hypervisor (hv_netvsc).
-    if let Some(master) = master {
-        let what = format!("only link-local GIDs: the interface is a member of {master}");
-        return (Severity::Info, what);
-    }
+    let PortRef { report, device, .. } = place;
     let is_of_type = adapter_type(device).is_some_and(|name| addressed.contains(name));
+    // The virtual function of a guest is a member of the interface of the hypervisor (hv_netvsc).
+    // The kernel adds the addresses of a bridge, a team or a bond to the GIDs of the members.
+    if let Some(master) = master(place) {
+        let may_lack_address = !is_of_type || is_backup(place) || device.is_virtual_function();
+        let severity = if may_lack_address { Severity::Info } else { Severity::Warn };
+        let what = format!("only link-local GIDs: the interface is a member of {master}");
+        return (severity, what);
+    }
     let mut others = report.ports().filter(|(other, _)| !other.is_software());
     if !is_of_type
         && others.any(|(_, other)| other.is_active() && (!is_roce(other) || has_address(other)))

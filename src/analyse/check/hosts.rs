@@ -9,7 +9,7 @@ use crate::model::{
 pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     for (host, report) in reports.iter().enumerate() {
         if let Some(failure) = &report.failure {
-            results.found(host, silent(failure));
+            results.found(host, unresponsive(failure));
             for check in CHECKS.iter().filter(|check| check.id != "host.silent") {
                 results.unknown(host, check.id, "the host did not respond");
             }
@@ -22,7 +22,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
 }
 
 /// Returns the finding of a host that does not respond.
-fn silent(failure: &HostFailure) -> Finding {
+fn unresponsive(failure: &HostFailure) -> Finding {
     let what = failure.detail.clone();
     let found = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
     Finding { fix: failure.fix.clone(), ..found }

@@ -1,7 +1,7 @@
 //! Checks of the network interfaces of ports: bonds.
 
-use super::responding;
 use super::results::Results;
+use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{Bond, Finding, HostReport, Netdev, Protocol, Severity, Subject};
 
@@ -53,7 +53,7 @@ fn judge_bond(host: usize, report: &HostReport, netdev: &Netdev, results: &mut R
         let (count, all) = (down.len(), members.len());
         let what = format!("{count} of {all} members of {name} have no link: {}", down.join(", "));
         let first = plain_or(down[0], "MEMBER");
-        let fix = format!("on {}: ethtool {first} shows the link", plain_or(&report.host, "HOST"));
+        let fix = on_host(report, format_args!("ethtool {first} shows the link"));
         Finding::new(Severity::Warn, "bond.member_down", subject(), what).fix(fix).source(&source)
     });
     results.judged(host, "bond.member_down", found);

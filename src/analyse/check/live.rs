@@ -5,7 +5,7 @@
 //! parts are too slow for one sample per second: a host that reads them would miss the sample.
 
 use super::changed::Changed;
-use super::ports::OF_STATE;
+use super::port_findings::OF_STATE;
 use super::results::Results;
 use super::{CheckOptions, judge};
 use crate::analyse::folded::Folded;
@@ -24,9 +24,9 @@ pub struct HostFacts<'facts> {
     pub changes: Vec<Changed<'facts>>,
 }
 
-/// A problem that is over.
+/// Problem that is over.
 #[derive(Debug, Clone, Copy)]
-pub struct Passed<'facts> {
+pub struct PastProblem<'facts> {
     /// Name of the host.
     pub host: &'facts str,
     /// Check that the host failed.
@@ -37,12 +37,11 @@ pub struct Passed<'facts> {
     pub what: &'facts str,
 }
 
-/// Returns the findings of all hosts, worst first, then the problems that are over, in their
-/// order. Equal findings of several hosts are one. Findings that another finding explains are
-/// omitted.
+/// Returns the findings of all hosts, worst first, then the past problems in their order. Merges
+/// equal findings of several hosts, and omits findings that another finding explains.
 pub fn live_findings<'facts>(
     hosts: &[HostFacts<'facts>],
-    passed: impl Iterator<Item = Passed<'facts>>,
+    past: impl Iterator<Item = PastProblem<'facts>>,
 ) -> Vec<Finding> {
     // A host that is still being connected is not a failure yet.
     let is_connecting = |failure: &HostFailure| failure.reason == Reason::Connecting;
@@ -60,18 +59,19 @@ pub fn live_findings<'facts>(
         .collect();
     let connections: Vec<&[Connection]> = hosts.iter().map(|facts| facts.connections).collect();
     let options = CheckOptions::default();
-    let mut results = Results::new(&reports, &options).without_results();
+    let mut results = Results::new(&reports, &options).with_findings_only();
     judge(&reports, &connections, &mut results);
     for (host, facts) in hosts.iter().enumerate().filter(|(_, facts)| facts.failure.is_none()) {
         for change in &facts.changes {
-            // `ports` may have found the same errors. Equal findings are one.
+            // The rule in `ports` finds the errors of this sample, too. `Folded` merges both
+            // findings.
             results.found(host, change.finding());
         }
     }
     let found = results.into_report().findings.into_iter().map(|found| found.finding);
     let mut all: Vec<Finding> = found.filter(is_listed).collect();
     let mut over = Folded::default();
-    for Passed { host, code, subject, what } in passed {
+    for PastProblem { host, code, subject, what } in past {
         over.add(host, Finding::new(Severity::Past, code, subject.clone(), what));
     }
     all.extend(over.findings);
@@ -254,14 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn port_slower_than_most_comparable_ports_is_a_finding() {
+    fn a_port_slower_than_most_ports_of_its_type_is_a_finding() {
         let port = |rate: u64| json!([{ "number": 1, "state": "active", "protocol": "ib", "rate_bps": rate }]);
         let fast = port(400_000_000_000);
         let slow = port(100_000_000_000);
-        let fleet =
+        let mut fleet =
             [report("n1", &fast), report("n2", &slow), report("n3", &fast), report("n4", &fast)];
         assert_eq!(of(&fleet, None), ["warn port.slow n2 mlx5_0/1"]);
         assert_eq!(of(&fleet[..2], None), [""; 0]);
+        fleet[1].devices[0].hca_type = Some("MT4119".into());
+        assert_eq!(of(&fleet, None), [""; 0], "another type");
     }
 
     #[test]
@@ -323,9 +325,9 @@ mod tests {
     fn problems_that_are_over_come_last_and_keep_their_order() {
         let reports = [report("n1", &json!([{ "number": 1, "state": "init" }]))];
         let subject = Subject::Port("mlx5_0".into(), 1);
-        let passed = |host, what| Passed { host, code: "port.down", subject: &subject, what };
-        let passed = [passed("n3", "was DOWN for 2 s"), passed("n1", "was DOWN for 7 s")];
-        let found = live_findings(&[facts(&reports[0])], passed.into_iter());
+        let past = |host, what| PastProblem { host, code: "port.down", subject: &subject, what };
+        let past = [past("n3", "was DOWN for 2 s"), past("n1", "was DOWN for 7 s")];
+        let found = live_findings(&[facts(&reports[0])], past.into_iter());
         let texts: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
         assert_eq!(texts[1..], ["was DOWN for 2 s", "was DOWN for 7 s"]);
         assert_eq!((found[0].severity, found[1].severity), (Severity::Fail, Severity::Past));

@@ -1,12 +1,12 @@
 //! Checks of pairs of hosts: the results of a ping run as findings and results of checks.
 //!
-//! `cmd/check/active.rs` runs the pairs. A failed pair whose cause another check found is listed
-//! below the finding of that check.
+//! `cmd/check/active.rs` runs the pairs. A failed pair whose cause another check found is
+//! listed in `explains` of the finding of that check.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::addresses;
-use super::pair_cause::FailedPairs;
+use super::pair_cause::{FailedPairs, candidates};
 use super::responding;
 use super::results::Results;
 use crate::analyse::verdict::plain_set;
@@ -26,9 +26,9 @@ const SOURCE: &str = "rdmactl ping --matrix";
 
 pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let Some(run) = results.ping() else {
-        for (host, _) in responding(reports) {
+        for (at, _) in responding(reports) {
             for id in IDS {
-                results.skip(host, id, "rdmactl check --active tests pairs");
+                results.skip(at, id, "rdmactl check --active tests pairs");
             }
         }
         return;
@@ -50,14 +50,15 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     }
 }
 
-/// Run over the hosts of the reports.
+/// Run over the hosts of the reports. In this module, `host` is the index of a host of the run,
+/// and `at` is the index of its report.
 struct Matrix<'run> {
     run: &'run PingReport,
     /// Index of the report of each host of the run.
     reports: Vec<Option<usize>>,
 }
 
-/// Ordered pairs of a host on all rails.
+/// Counts of the pairs of a host, in both directions and on all rails.
 #[derive(Default, Clone)]
 struct HostPairs {
     passed: usize,
@@ -79,6 +80,7 @@ impl<'run> Matrix<'run> {
         self.reports.get(host).copied().flatten()
     }
 
+    /// Returns the indices of the reports of hosts.
     fn all_at(&self, hosts: impl IntoIterator<Item = usize>) -> Vec<usize> {
         hosts.into_iter().filter_map(|host| self.at(host)).collect()
     }
@@ -87,7 +89,7 @@ impl<'run> Matrix<'run> {
     fn of_leaves(&self, leaves: &[String]) -> Vec<usize> {
         let hosts = self.run.hosts.iter().enumerate();
         let is_of = |leaf: &Option<String>| leaf.as_ref().is_some_and(|leaf| leaves.contains(leaf));
-        hosts.filter(|(_, host)| is_of(&host.leaf)).map(|(at, _)| at).collect()
+        hosts.filter(|(_, one)| is_of(&one.leaf)).map(|(host, _)| host).collect()
     }
 
     /// Judges the findings of the run; returns their hosts.
@@ -95,20 +97,20 @@ impl<'run> Matrix<'run> {
         let failed = FailedPairs::of(&self.run.pairs);
         let mut named = BTreeSet::new();
         for finding in &self.run.findings {
-            let hosts = match finding.host {
-                Some(host) => vec![host],
-                None if finding.leaves.is_empty() => vec![finding.source, finding.target],
-                None => self.of_leaves(&finding.leaves),
-            };
+            let mut hosts = finding.hosts();
+            if hosts.is_empty() {
+                hosts = self.of_leaves(&finding.leaves);
+            }
             named.extend(&hosts);
-            let cause = failed.cause(finding, |host, id, is_used| {
+            let cause = candidates(finding).find_map(|(host, id)| {
                 let at = self.at(host)?;
-                Some((at, results.cause(at, id, is_used)?))
+                let can_be_cause = |subject: &Subject| failed.can_be_cause(finding, host, subject);
+                Some((at, results.cause(at, id, &can_be_cause)?))
             });
-            let (hosts, found) = (self.all_at(hosts), self.failure(finding));
+            let (all_at, found) = (self.all_at(hosts), self.failure(finding));
             match cause {
-                Some((at, cause)) => results.found_below(&hosts, found, at, cause),
-                None => results.found_on(&hosts, found),
+                Some((at, cause)) => results.found_explained(&all_at, found, at, cause),
+                None => results.found_on(&all_at, found),
             }
         }
         named
@@ -136,11 +138,11 @@ impl<'run> Matrix<'run> {
     /// Judges a difference that fails no pair. A difference with the name of a check is a finding
     /// of that check.
     fn judge_warning(&self, warning: &Warning, results: &mut Results<'_>) {
-        let hosts = self.all_at(warning.hosts.iter().copied());
+        let all_at = self.all_at(warning.hosts.iter().copied());
         if let Some(check) = check(warning.code.word()) {
             // The check may have found the same difference in the reports.
-            if !hosts.iter().any(|host| results.has(*host, check.id)) {
-                addresses::add(&Warning { hosts, ..warning.clone() }, results);
+            if !all_at.iter().any(|at| results.has(*at, check.id)) {
+                addresses::add(&Warning { hosts: all_at, ..warning.clone() }, results);
             }
             return;
         }
@@ -151,7 +153,7 @@ impl<'run> Matrix<'run> {
         let (word, rails) = (warning.code.word(), ping::name_rails(&warning.rails));
         let what = format!("{word}{rails}: {}", warning.detail);
         let found = Finding::new(severity, id, Subject::Host, what).source(SOURCE);
-        results.found_on(&hosts, found.fix(&warning.hint));
+        results.found_on(&all_at, found.fix(&warning.hint));
     }
 
     fn judge_outlier(&self, outlier: &Outlier, results: &mut Results<'_>) {
@@ -213,45 +215,45 @@ impl<'run> Matrix<'run> {
             first.verdict.detail
         );
         let hosts = pairs.iter().enumerate().filter(|(_, pairs)| pairs.not_tested > 0);
-        let hosts = self.all_at(hosts.map(|(host, _)| host));
+        let all_at = self.all_at(hosts.map(|(host, _)| host));
         let found = Finding::new(Severity::Unknown, NOT_TESTED, Subject::Host, what);
-        results.found_on(&hosts, found.fix("repeat the run").source(SOURCE));
+        results.found_on(&all_at, found.fix("repeat the run").source(SOURCE));
     }
 
-    /// Adds the results of a host without findings. A host passes only if all its pairs passed.
-    /// `is_named` is true for a host that has a finding of its failed pairs.
+    /// Adds the results that no finding has added. A host passes only if all its pairs passed.
+    /// `has_finding` is true if a finding of failed pairs names the host.
     fn judge_host(
         &self,
-        host: usize,
+        at: usize,
         pairs: &HostPairs,
-        is_named: bool,
+        has_finding: bool,
         results: &mut Results<'_>,
     ) {
         let HostPairs { passed, not_tested, failed_with } = pairs;
         if *passed == 0 && *not_tested == 0 && failed_with.is_empty() {
             for id in IDS {
-                results.skip(host, id, "the host has no RDMA protocol in common with a peer");
+                results.skip(at, id, "the host has no RDMA protocol in common with a peer");
             }
             return;
         }
         if *not_tested > 0 {
             for id in [FAILED, DEGRADED] {
-                results.unknown(host, id, "not all pairs of the host were tested");
+                results.unknown(at, id, "not all pairs of the host were tested");
             }
         } else {
-            results.pass(host, NOT_TESTED);
+            results.pass(at, NOT_TESTED);
         }
         if !failed_with.is_empty() {
-            results.unknown(host, DEGRADED, "a pair that fails is not measured");
+            results.unknown(at, DEGRADED, "a pair that fails is not measured");
         }
-        if !failed_with.is_empty() && !is_named {
+        if !failed_with.is_empty() && !has_finding {
             let peers = names::fold(failed_with.iter().map(|peer| self.run.host_name(*peer)));
-            let why = format!("RDMA with {peers} fails, and {peers} has the finding");
-            results.unknown(host, FAILED, why);
+            let why = format!("RDMA with {peers} fails; see the finding of {peers}");
+            results.unknown(at, FAILED, why);
         }
         if *not_tested == 0 && failed_with.is_empty() {
-            results.pass(host, FAILED);
-            results.pass(host, DEGRADED);
+            results.pass(at, FAILED);
+            results.pass(at, DEGRADED);
         }
     }
 }
@@ -267,7 +269,7 @@ mod tests {
     use crate::analyse::root_cause::findings;
     use crate::analyse::verdict::not_tested;
     use crate::model::ping::{Cell, Pair, PingHost, Side, Summary, Verdict};
-    use crate::model::{CHECKS, CheckReport, CheckScope, HostFailure, Policy, Reason};
+    use crate::model::{Acceptance, CHECKS, CheckReport, CheckScope, HostFailure, Policy, Reason};
 
     /// Returns a run over the healthy cluster, after a change of its pairs.
     fn run_of(change: impl Fn(&mut Pair)) -> PingReport {
@@ -357,7 +359,7 @@ mod tests {
         assert_eq!(found.what, "local.memlock: 6 of 6 pairs, n4 -> n3: what was seen");
         assert_eq!(results(&report, FAILED), ["unknown", "unknown", "fail", "unknown"]);
         let why = report.hosts[0].results[FAILED].reason();
-        assert_eq!(why, Some("RDMA with n3 fails, and n3 has the finding"));
+        assert_eq!(why, Some("RDMA with n3 fails; see the finding of n3"));
         assert_eq!(results(&report, DEGRADED), ["unknown"; 4]);
     }
 
@@ -380,7 +382,7 @@ mod tests {
         let all = reports(&values);
         let report = checked(&all, run_of(fail_third(Code::Memlock)), Policy::default());
         let cause = report.findings.iter().find(|one| one.check.id == "limit.locked_memory");
-        assert!(cause.unwrap().hides.contains(FAILED), "{:?}", lines(&report));
+        assert!(cause.unwrap().explains.contains(FAILED), "{:?}", lines(&report));
         assert!(!lines(&report).iter().any(|line| line.contains(FAILED)), "{:?}", lines(&report));
         assert_eq!(results(&report, FAILED), ["unknown", "unknown", "fail", "unknown"]);
         let report = checked(&all, run_of(fail_third(Code::Corrupted)), Policy::default());
@@ -392,6 +394,23 @@ mod tests {
         });
         let found = lines(&checked(&all, elsewhere, Policy::default()));
         assert!(found.contains(&"fail ping.failed n1,n2 n1 -> n2".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn an_accepted_cause_hides_no_failure() {
+        let mut values = cluster();
+        values[2]["system"]["limits"]["locked_memory_bytes"] = json!(65_536);
+        let acceptance = Acceptance {
+            check: "limit.*".into(),
+            hosts: None,
+            subject: None,
+            reason: "test".into(),
+            until: None,
+        };
+        let policy = Policy { accepted: vec![acceptance], ..Policy::default() };
+        let report = checked(&reports(&values), run_of(fail_third(Code::Memlock)), policy);
+        assert_eq!(lines(&report), ["fail ping.failed n3 host"]);
+        assert!(report.accepted.iter().all(|(found, _)| !found.explains.contains(FAILED)));
     }
 
     #[test]
@@ -429,7 +448,7 @@ mod tests {
         all[2] = HostReport::failed("n3", HostFailure::new(Reason::Timeout, "no reply"));
         let report = checked(&all, run_of(fail_third(Code::Unreached)), Policy::default());
         assert_eq!(lines(&report), ["fail host.silent n3 host"]);
-        assert!(report.findings[0].hides.contains(FAILED));
+        assert!(report.findings[0].explains.contains(FAILED));
     }
 
     #[test]

@@ -22,33 +22,10 @@ impl<'run> FailedPairs<'run> {
         Self(failed)
     }
 
-    /// Returns the first result of `find` for the hosts that may be the cause of a finding, and
-    /// for the checks that may explain its verdict.
-    ///
-    /// `find` gets a host, a check, and a function that returns true for a subject on that host
-    /// that the failed pairs use.
-    pub(super) fn cause<T>(
-        &self,
-        finding: &Finding,
-        find: impl Fn(usize, &'static str, &dyn Fn(&Subject) -> bool) -> Option<T>,
-    ) -> Option<T> {
-        let hosts = match finding.host {
-            Some(host) => vec![host],
-            None if finding.leaves.is_empty() => vec![finding.source, finding.target],
-            // No check of a host explains the failure of a leaf switch.
-            None => Vec::new(),
-        };
-        let ids = VerdictChecks::of(finding.code).ids();
-        ids.iter().find_map(|&id| {
-            hosts.iter().find_map(|&host| {
-                find(host, id, &|subject: &Subject| self.is_used(finding, host, subject))
-            })
-        })
-    }
-
-    /// Returns true if the failed pairs of a finding use the subject on a host: a used port or its
-    /// device, and every other subject. Pairs without a selected port may use every port.
-    fn is_used(&self, finding: &Finding, host: usize, subject: &Subject) -> bool {
+    /// Returns true if a subject on a host can be the cause of a finding. A device or port must
+    /// be one that the failed pairs between the hosts of the finding use. Pairs without a
+    /// selected port can use each one.
+    pub(super) fn can_be_cause(&self, finding: &Finding, host: usize, subject: &Subject) -> bool {
         let between = self.0.get(&ends(finding.source, finding.target)).into_iter().flatten();
         let of_code = between.filter(|pair| pair.verdict.code == finding.code);
         let port = |&pair: &&'run Pair| {
@@ -70,15 +47,23 @@ impl<'run> FailedPairs<'run> {
     }
 }
 
+/// Returns the checks that may explain the verdict of a finding, each with each host that may be
+/// faulty. No check of a host explains the failure of a leaf switch.
+pub(super) fn candidates(finding: &Finding) -> impl Iterator<Item = (usize, &'static str)> {
+    let hosts = finding.hosts();
+    let ids = VerdictChecks::of(finding.code).ids().iter();
+    ids.flat_map(move |&id| hosts.clone().into_iter().map(move |host| (host, id)))
+}
+
 /// Returns both hosts of a pair in a fixed order.
 fn ends(source: usize, target: usize) -> (usize, usize) {
     (source.min(target), source.max(target))
 }
 
-/// Adds the check to each finding of a ping run whose cause a check finds on the reports of the
-/// hosts. `reports` has the report of each host that was reached. A check whose parts a report
-/// does not have finds nothing.
-pub fn add_checks(findings: &mut [Finding], pairs: &[Pair], reports: &[Option<&HostReport>]) {
+/// Sets `check` of each finding of a ping run to the check that finds its cause on the reports of
+/// the hosts. `reports` has one entry for each host of the run, `None` for a host that was not
+/// reached. A check whose parts a report does not have finds nothing.
+pub fn name_causes(findings: &mut [Finding], pairs: &[Pair], reports: &[Option<&HostReport>]) {
     let mut only: BTreeSet<&str> = BTreeSet::new();
     let mut hosts: BTreeSet<usize> = BTreeSet::new();
     for finding in findings.iter() {
@@ -94,7 +79,7 @@ pub fn add_checks(findings: &mut [Finding], pairs: &[Pair], reports: &[Option<&H
     let only = only.into_iter().map(str::to_owned).collect();
     let selection = Selection { only, ..Selection::default() };
     let options = CheckOptions { selection, ..CheckOptions::default() };
-    let mut results = Results::new(&of_hosts, &options).without_results();
+    let mut results = Results::new(&of_hosts, &options).with_findings_only();
     judge(&of_hosts, &[], &mut results);
     let checked = results.into_report();
     let mut known: HashMap<(&str, &str), Vec<&CheckedFinding>> = HashMap::new();
@@ -112,11 +97,13 @@ pub fn add_checks(findings: &mut [Finding], pairs: &[Pair], reports: &[Option<&H
             let mut hosts = found.finding.hosts.iter().map(|host| Some(host.as_str()));
             found.check.scope != CheckScope::Fleet || hosts.all(|host| both.contains(&host))
         };
-        let found = failed.cause(finding, |host, id, is_used| {
-            let mut of_host = known.get(&(name(host)?, id))?.iter();
-            of_host.any(|&found| is_used(&found.finding.subject) && is_shown(found)).then_some(id)
+        let cause = candidates(finding).find(|&(host, id)| {
+            let of_host = name(host).and_then(|host| known.get(&(host, id)));
+            of_host.into_iter().flatten().any(|&found| {
+                failed.can_be_cause(finding, host, &found.finding.subject) && is_shown(found)
+            })
         });
-        finding.check = found.map(str::to_owned);
+        finding.check = cause.map(|(_, id)| id.to_owned());
     }
 }
 
@@ -155,7 +142,7 @@ mod tests {
         values[2]["devices"][0]["ports"][0]["state"] = json!("init");
         let reports = reports(&values);
         let reports: Vec<_> = reports.iter().map(Some).collect();
-        add_checks(std::slice::from_mut(&mut finding), &[pair], &reports);
+        name_causes(std::slice::from_mut(&mut finding), &[pair], &reports);
         finding.check
     }
 
@@ -174,7 +161,7 @@ mod tests {
         assert_eq!(check(failed(code, Some(2), Some("mlx5_1"))), None, "another port");
         assert_eq!(check(failed(Code::Corrupted, Some(2), Some("mlx5_0"))), None, "no check");
         let (mut finding, pair) = failed(code, None, Some("mlx5_0"));
-        add_checks(std::slice::from_mut(&mut finding), &[], &[None; 3]);
+        name_causes(std::slice::from_mut(&mut finding), &[], &[None; 3]);
         assert_eq!(finding.check, None, "no report");
         finding.leaves = vec!["leaf1".into()];
         assert_eq!(check((finding, pair)), None, "a leaf switch");
@@ -188,7 +175,7 @@ mod tests {
         let mut check = || {
             let (mut finding, pair) = failed(Code::Memlock, Some(2), None);
             let reports: Vec<_> = all.iter().map(Some).collect();
-            add_checks(std::slice::from_mut(&mut finding), &[pair], &reports);
+            name_causes(std::slice::from_mut(&mut finding), &[pair], &reports);
             all[2].parts = Part::ALL.into_iter().filter(|part| *part != Part::System).collect();
             finding.check
         };
@@ -206,7 +193,7 @@ mod tests {
             let (other_finding, other_pair) = failed(Code::MacDuplicate, None, None);
             let mut findings = [finding, Finding { source: 0, target: 3, ..other_finding }];
             let pairs = [pair, Pair { source: 0, target: 3, ..other_pair }];
-            add_checks(&mut findings, &pairs, &reports.iter().map(Some).collect::<Vec<_>>());
+            name_causes(&mut findings, &pairs, &reports.iter().map(Some).collect::<Vec<_>>());
             findings.map(|finding| finding.check)
         };
         assert_eq!(with_mac_of(1), [Some("mac.duplicate".to_owned()), None]);

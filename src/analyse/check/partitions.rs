@@ -1,7 +1,7 @@
 //! Checks of partitions: the `P_Key` tables of InfiniBand and Omni-Path ports, and `IPoIB`.
 
-use super::responding;
-use super::results::{Results, problem};
+use super::results::Results;
+use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{Finding, HostReport, Membership, Netdev, Port, Severity, Subject, key};
 
@@ -34,7 +34,8 @@ fn judge_keys(host: usize, report: &HostReport, severity: Severity, results: &mu
     for (device, port) in subnet_ports(report) {
         let path = format!("/sys/class/infiniband/{device}/ports/{}/pkeys", port.number);
         let Some(keys) = &port.pkeys else {
-            if let Some(problem) = problem(report, &key::port(device, port.number, "pkeys")) {
+            let key = key::port(device, port.number, "pkeys");
+            if let Some(problem) = report.problems.affecting(&key) {
                 results.unknown(host, "port.pkey_limited", &*problem.detail);
                 results.unknown(host, "ipoib.pkey_missing", &*problem.detail);
             }
@@ -106,7 +107,7 @@ fn judge_mtu(host: usize, report: &HostReport, results: &mut Results<'_>) {
         };
         let what = format!("{} is in {mode} mode with MTU {mtu}; usual is {usual}", netdev.name);
         let subject = Subject::Part(format!("netdevs/{}", netdev.name));
-        let fix = format!("on {}: ip link set {name} mtu {usual}", plain_or(&report.host, "HOST"));
+        let fix = on_host(report, format_args!("ip link set {name} mtu {usual}"));
         let found = Finding::new(severity, "ipoib.mtu", subject, what).fix(fix);
         results.found(host, found.source(format!("/sys/class/net/{name}/mtu")));
     }

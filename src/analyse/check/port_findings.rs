@@ -3,6 +3,7 @@
 //! `ports` judges the ports of all hosts with them. `rdmactl ports` and `rdmactl devices` list
 //! the findings of the state below their rows.
 
+use super::on_host;
 use super::rates::Rates;
 use super::results::worst_first;
 use crate::analyse::folded::Folded;
@@ -12,6 +13,10 @@ use crate::model::{
     Device, Finding, HostReport, LinkLayer, Port, PortState, Protocol, Severity, Subject,
 };
 
+/// Checks that [`failed_state_check`] returns.
+pub(super) const OF_STATE: [&str; 3] = ["port.down", "port.disabled", "port.not_active"];
+
+/// Port with its device and its report.
 #[derive(Clone, Copy)]
 pub(super) struct PortRef<'report> {
     pub(super) report: &'report HostReport,
@@ -20,17 +25,18 @@ pub(super) struct PortRef<'report> {
 }
 
 impl<'report> PortRef<'report> {
-    /// Returns the name of the host for a fix, if a shell takes it as one word.
+    /// Returns the host name, or HOST if a shell would not take the name as one word.
     fn host(self) -> &'report str {
         plain_or(&self.report.host, "HOST")
     }
 
-    /// Returns the name of the device for a fix, likewise.
+    /// Returns the device name, or DEVICE if a shell would not take the name as one word.
     fn device_name(self) -> &'report str {
         plain_or(&self.device.name, "DEVICE")
     }
 
-    /// Returns the name of the network interface for a fix, likewise.
+    /// Returns the interface name, or NETDEV if a shell would not take the name as one word;
+    /// `None` without an interface.
     fn netdev(self) -> Option<&'report str> {
         self.port.netdev.as_deref().map(|name| plain_or(name, "NETDEV"))
     }
@@ -55,7 +61,7 @@ pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) 
     for report in reports.filter(|report| report.failure.is_none()) {
         for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
             let states = device.ports.iter().map(|port| PortRef { report, device, port });
-            states.filter_map(state).for_each(|finding| all.add(&report.host, finding));
+            states.filter_map(state_finding).for_each(|finding| all.add(&report.host, finding));
         }
     }
     worst_first(all.findings)
@@ -79,7 +85,7 @@ pub fn failed_state_check(port: &Port) -> Option<&'static str> {
     }
 }
 
-pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
+pub(super) fn state_finding(place: PortRef<'_>) -> Option<Finding> {
     match failed_state_check(place.port)? {
         "port.not_active" => not_active(place),
         id => Some(down(place, id)),
@@ -102,15 +108,17 @@ fn down(place: PortRef<'_>, id: &'static str) -> Finding {
             FIX_SET_UP.replace("{host}", host).replace("{netdev}", name)
         }
         (_, Some(name), _) => {
-            format!("on {host}: ethtool {name} shows the link; connect or replace the cable")
+            let command = format!("ethtool {name} shows the link; connect or replace the cable");
+            on_host(report, command)
         }
         ("port.disabled", None, Some(Protocol::Opa)) => {
-            format!("on {host}: opaportconfig -p {} enable", port.number)
+            on_host(report, format_args!("opaportconfig -p {} enable", port.number))
         }
         ("port.disabled", None, Some(Protocol::Ib) | None)
             if port.link_layer != Some(LinkLayer::Ethernet) =>
         {
-            format!("on {host}: ibportstate -C {device} -D 0 {} enable", port.number)
+            let number = port.number;
+            on_host(report, format_args!("ibportstate -C {device} -D 0 {number} enable"))
         }
         _ => format!(
             "connect or replace the cable of {device}/{} on {host}; check that its switch port is \
@@ -122,8 +130,8 @@ fn down(place: PortRef<'_>, id: &'static str) -> Finding {
 }
 
 fn not_active(place: PortRef<'_>) -> Option<Finding> {
-    let port = place.port;
-    let (host, device) = (place.host(), place.device_name());
+    let PortRef { report, port, .. } = place;
+    let device = place.device_name();
     let word = port.state?.word();
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
     let (what, fix) = match port.protocol {
@@ -133,24 +141,30 @@ fn not_active(place: PortRef<'_>) -> Option<Finding> {
         ),
         _ if has_subnet || port.protocol.is_none() => (
             format!("{word}: the link is up, but no subnet manager has activated the port"),
-            format!(
-                "on {host}: sminfo -C {device} -P {} finds the subnet manager; start opensm if \
-                 there is none",
-                port.number
+            on_host(
+                report,
+                format_args!(
+                    "sminfo -C {device} -P {} finds the subnet manager; start opensm if there is \
+                     none",
+                    port.number
+                ),
             ),
         ),
         _ => (
             format!("{word}: the port is not active; its interface may have no address"),
-            format!("on {host}: ip addr show dev {}", place.netdev().unwrap_or("NETDEV")),
+            on_host(
+                report,
+                format_args!("ip addr show dev {}", place.netdev().unwrap_or("NETDEV")),
+            ),
         ),
     };
     // A port that is not active carries no traffic, like a port that is down.
     Some(place.finding(Severity::Fail, "port.not_active", what).fix(fix))
 }
 
-pub(super) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
+pub(super) fn rate_finding(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
     let PortRef { device, port, .. } = place;
-    let usual = rates.usual_beyond(device, port)?;
+    let usual = rates.faster_usual_rate(device, port)?;
     let gigabits = |bps: u64| bps / 1_000_000_000;
     let what = format!(
         "{} Gb/s; {} ports of this type have {} Gb/s",
@@ -168,14 +182,14 @@ pub(super) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
     Some(place.finding(Severity::Warn, "port.slow", what).fix(fix))
 }
 
-pub(super) fn pci(place: PortRef<'_>) -> Option<Finding> {
+pub(super) fn pci_finding(place: PortRef<'_>) -> Option<Finding> {
     let what = "the PCI Express link is slower than the port";
     (place.port.pci_suffices == Some(false)).then(|| {
-        place.finding(Severity::Warn, "port.pci_slow", what).fix(format!(
-            "on {}: rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot \
-             with more lanes",
-            place.host(),
+        let command = format!(
+            "rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot with more \
+             lanes",
             place.device_name()
-        ))
+        );
+        place.finding(Severity::Warn, "port.pci_slow", what).fix(on_host(place.report, command))
     })
 }

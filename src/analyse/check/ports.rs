@@ -1,10 +1,10 @@
 //! Checks of ports: link, subnet manager, rate, PCI Express, MTU, counters, lossless traffic.
 
 use super::changed::port_errors;
-use super::port_findings::{PortRef, pci, speed, state};
+use super::port_findings::{OF_STATE, PortRef, pci_finding, rate_finding, state_finding};
 use super::rates::Rates;
 use super::responding;
-use super::results::{Results, problem};
+use super::results::Results;
 use super::unused_ports::OffPorts;
 use crate::analyse::errors::{ErrorIncrease, errors};
 use crate::analyse::lossless::{self, Losslessness};
@@ -13,9 +13,6 @@ use crate::analyse::verdict::plain_or;
 use crate::model::{
     Counter, CounterGroup, Ethernet, Finding, HostReport, Port, Protocol, Severity, key,
 };
-
-/// Checks of the state of a port.
-pub(super) const OF_STATE: [&str; 3] = ["port.down", "port.disabled", "port.not_active"];
 
 /// Largest RDMA path MTU, in bytes.
 const LARGEST_MTU: u32 = 4096;
@@ -28,7 +25,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
             for port in &device.ports {
                 let place = PortRef { report, device, port };
                 judge_state(host, place, &off, results);
-                judge_speed(host, place, &rates, results);
+                judge_rates(host, place, &rates, results);
                 judge_mtu(host, place, results);
                 judge_counters(host, place, results);
                 judge_lossless(host, place, results);
@@ -38,7 +35,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
 }
 
 /// Returns the path of a file of the port.
-pub(super) fn file(place: PortRef<'_>, name: &str) -> String {
+pub(super) fn sysfs_path(place: PortRef<'_>, name: &str) -> String {
     format!("/sys/class/infiniband/{}/ports/{}/{name}", place.device.name, place.port.number)
 }
 
@@ -52,8 +49,8 @@ fn judge_state(
     if place.port.state.is_none() {
         return results.missing(host, &OF_STATE, &key, "the driver reports no port state");
     }
-    let found =
-        state(place).map(|found| off_ports.explain(place, found.source(file(place, "state"))));
+    let found = state_finding(place)
+        .map(|found| off_ports.set_severity(place, found.source(sysfs_path(place, "state"))));
     let code = found.as_ref().map(|found| found.code);
     for id in OF_STATE.into_iter().filter(|id| code != Some(id)) {
         results.pass(host, id);
@@ -63,11 +60,11 @@ fn judge_state(
     }
 }
 
-fn judge_speed(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut Results<'_>) {
+fn judge_rates(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut Results<'_>) {
     let PortRef { report, device, port } = place;
     let is_active = port.is_active();
     let rate = key::port(&device.name, port.number, "rate_bps");
-    match (port.rate_bps, problem(report, &rate)) {
+    match (port.rate_bps, report.problems.affecting(&rate)) {
         (None, Some(problem)) if is_active => {
             results.unknown(host, "port.slow", &*problem.detail);
         }
@@ -77,18 +74,19 @@ fn judge_speed(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut
             results.skip(host, "port.slow", "the rate of a software device is fictitious");
         }
         (Some(_), _) => {
-            let found = speed(place, rates).map(|found| found.source(file(place, "rate")));
+            let found = rate_finding(place, rates);
+            let found = found.map(|found| found.source(sysfs_path(place, "rate")));
             results.judged(host, "port.slow", found);
         }
     }
     match port.pci_suffices {
-        Some(_) => results.judged(host, "port.pci_slow", pci(place)),
+        Some(_) => results.judged(host, "port.pci_slow", pci_finding(place)),
         None => results.skip(host, "port.pci_slow", "the PCI Express path or the rate is unknown"),
     }
 }
 
-/// Returns true for an active `RoCE` port. Adds "skip" for any other port.
-pub(super) fn is_active_roce(
+/// Adds "skip" unless the port is an active `RoCE` port. Returns true if it added "skip".
+pub(super) fn skip_unless_active_roce(
     host: usize,
     id: &'static str,
     port: &Port,
@@ -99,15 +97,15 @@ pub(super) fn is_active_roce(
     } else if !port.is_active() {
         results.skip(host, id, "the port is not active");
     } else {
-        return true;
+        return false;
     }
-    false
+    true
 }
 
 fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     const ID: &str = "port.mtu_low";
     let PortRef { device, port, .. } = place;
-    if !is_active_roce(host, ID, port, results) {
+    if skip_unless_active_roce(host, ID, port, results) {
         return;
     }
     let active = port.active_mtu.or_else(|| path_mtu(port.netdev_mtu?));
@@ -157,7 +155,7 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
                 plain_or(&report.host, "HOST")
             );
             let found = place.finding(Severity::Info, "port.link_lost", what).fix(fix);
-            results.found(host, found.source(file(place, "counters/link_downed")));
+            results.found(host, found.source(sysfs_path(place, "counters/link_downed")));
         }
     }
     let is_full = |counter: &&Counter| {
@@ -185,7 +183,7 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
             place
                 .finding(Severity::Info, "counter.saturated", what)
                 .fix(fix)
-                .source(file(place, "counters")),
+                .source(sysfs_path(place, "counters")),
         );
     }
     if counters.iter().all(|counter| counter.rate.is_none()) {
@@ -207,7 +205,7 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
 fn judge_lossless(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     const ID: &str = "port.lossy";
     let PortRef { report, device, port } = place;
-    // `top` reads no flow control, and would judge each port in each sample.
+    // `top` does not read flow control. This return saves the work for each port in each sample.
     if !results.is_wanted(host, ID) {
         return;
     }

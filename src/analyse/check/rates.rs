@@ -8,7 +8,7 @@ pub(super) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>
 
 /// Board (without one the card type or the driver) and protocol. Boards of one card type may have
 /// different rates.
-type PortKind<'report> = (&'report str, Protocol);
+pub(super) type PortKind<'report> = (&'report str, Protocol);
 
 /// Rate that most ports of a kind have.
 pub(super) struct UsualRate {
@@ -29,7 +29,7 @@ impl<'report> Rates<'report> {
 
     /// Returns the usual rate if the port is slower. A rate is usual if at least three ports and
     /// more than half of the ports of the kind have it.
-    pub(super) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<UsualRate> {
+    pub(super) fn faster_usual_rate(&self, device: &Device, port: &Port) -> Option<UsualRate> {
         let rates = self.0.get(&kind(device, port)?)?;
         let all: usize = rates.values().sum();
         let by_count = rates.iter().map(|(rate, count)| (*count, *rate));
@@ -39,7 +39,8 @@ impl<'report> Rates<'report> {
     }
 }
 
-fn kind<'device>(device: &'device Device, port: &Port) -> Option<PortKind<'device>> {
+/// Returns the kind of a port, to compare it with others.
+pub(super) fn kind<'device>(device: &'device Device, port: &Port) -> Option<PortKind<'device>> {
     // A plane has a part of the rate of the port.
     if device.is_sub_device() {
         return None;

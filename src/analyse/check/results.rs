@@ -1,8 +1,8 @@
 //! Results of checks: one result for each check on each host, and the findings.
 //!
 //! A check whose parts a report does not have gets "skip" or "unknown", whatever its rule adds.
-//! Findings that another finding of the host explains are hidden below it. Equal findings of
-//! several hosts are one finding.
+//! A finding that another finding of the host explains is listed in `explains` of its root cause.
+//! Equal findings of several hosts are one finding.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use crate::analyse::folded::Folded;
 use crate::model::ping::PingReport;
 use crate::model::{
     CHECKS, Check, CheckReport, CheckResult, CheckedFinding, ExpectedValue, Finding, HostReport,
-    HostResults, Part, Policy, Problem, Severity, Subject, check, key, selects_check,
+    HostResults, Part, Policy, Severity, Subject, check, key, selects_check,
 };
 
 /// Collector of results.
@@ -26,8 +26,8 @@ pub(super) struct Results<'run> {
     findings: Vec<Vec<Finding>>,
     /// Findings that concern several hosts together, with the indices of the hosts.
     of_several: Vec<(Vec<usize>, Finding)>,
-    /// Host and cause of each finding that is listed only below its cause, with its check.
-    below: Vec<(usize, Cause, &'static str)>,
+    /// Host and cause of each explained finding, and the check of the explained finding.
+    explained: Vec<(usize, Cause, &'static str)>,
     /// Values of the majorities.
     usual: Vec<ExpectedValue>,
     /// True if only the findings are wanted.
@@ -50,14 +50,14 @@ impl<'run> Results<'run> {
             unread: reports.iter().copied().map(unread_checks).collect(),
             findings: reports.iter().map(|_| Vec::new()).collect(),
             of_several: Vec::new(),
-            below: Vec::new(),
+            explained: Vec::new(),
             usual: Vec::new(),
             findings_only: false,
         }
     }
 
-    /// Drops the results of the single hosts. `top` needs the findings of each sample only.
-    pub(super) fn without_results(self) -> Self {
+    /// Collects only findings. `top` and `ping` do not use results of single hosts.
+    pub(super) fn with_findings_only(self) -> Self {
         Self { findings_only: true, ..self }
     }
 
@@ -102,7 +102,7 @@ impl<'run> Results<'run> {
         key: &str,
         why: &'static str,
     ) {
-        let problem = self.reports.get(host).and_then(|report| problem(report, key));
+        let problem = self.reports.get(host).and_then(|report| report.problems.affecting(key));
         for id in ids {
             match problem {
                 Some(problem) => self.unknown(host, id, &*problem.detail),
@@ -132,27 +132,27 @@ impl<'run> Results<'run> {
         }
     }
 
-    /// Adds a finding of several hosts that a finding of `host` explains. The cause is then at
-    /// least as severe as the finding.
-    pub(super) fn found_below(
+    /// Adds a finding of `hosts` that a finding of `cause_host` explains. The cause gets the
+    /// severity of the finding if that is worse.
+    pub(super) fn found_explained(
         &mut self,
         hosts: &[usize],
         mut finding: Finding,
-        host: usize,
+        cause_host: usize,
         cause: Cause,
     ) {
         if self.add_to_all(hosts, &mut finding).is_empty() {
             return;
         }
-        let own = self.findings.get_mut(host).into_iter().flatten();
-        let shared = self.of_several.iter_mut().filter(|(hosts, _)| hosts.contains(&host));
+        let own = self.findings.get_mut(cause_host).into_iter().flatten();
+        let shared = self.of_several.iter_mut().filter(|(hosts, _)| hosts.contains(&cause_host));
         for found in own.chain(shared.map(|(_, found)| found)) {
             if (found.code, &found.subject) == (cause.0, &cause.1) {
                 found.severity = found.severity.min(finding.severity);
             }
         }
-        self.add(host, cause.0, result_of(&finding));
-        self.below.push((host, cause, finding.code));
+        self.add(cause_host, cause.0, result_of(&finding));
+        self.explained.push((cause_host, cause, finding.code));
     }
 
     /// Adds the result of a finding to several hosts. Returns the hosts whose reports have the
@@ -179,8 +179,9 @@ impl<'run> Results<'run> {
         self.of_host(host).any(|finding| finding.code == id)
     }
 
-    /// Returns the finding of a check on a host, or the finding that explains it. `is_of` selects
-    /// the subject. An observation that may be intended explains nothing.
+    /// Returns the root cause of a finding of a check on a host. `is_of` selects the subject. An
+    /// observation that may be intended explains nothing, and an accepted finding hides no failed
+    /// pair.
     pub(super) fn cause(
         &self,
         host: usize,
@@ -192,9 +193,11 @@ impl<'run> Results<'run> {
         };
         let found = self.of_host(host).find(is_cause)?;
         let report = self.reports.get(host)?;
-        let cause = self.of_host(host).find(|cause| explains(report, cause, found));
-        let cause = cause.unwrap_or(found);
-        Some((cause.code, cause.subject.clone()))
+        let causes: Vec<&Finding> =
+            self.of_host(host).filter(|finding| is_cause_of_others(finding)).collect();
+        let cause = root_cause(report, &causes, found);
+        let is_accepted = self.accepted(&report.host, cause).is_some();
+        (!is_accepted).then(|| (cause.code, cause.subject.clone()))
     }
 
     /// Sets the severity of the policy. A value that could not be read stays unknown.
@@ -222,7 +225,7 @@ impl<'run> Results<'run> {
         let CheckOptions { policy, today, .. } = self.options;
         let day = hosts.find_map(|host| match policy.accepts(host, finding, today) {
             Some(_) => None,
-            None => policy.expired(host, finding),
+            None => policy.accepted_until(host, finding),
         });
         if let Some(day) = day {
             let _ = write!(finding.what, " ({} accepted it until {day})", policy.file);
@@ -254,7 +257,7 @@ impl<'run> Results<'run> {
         }
     }
 
-    /// Hides explained findings, folds equal ones and sorts them.
+    /// Drops explained findings, folds equal ones and sorts them.
     pub(super) fn into_report(mut self) -> CheckReport {
         let is_kept = |id| !self.findings_only && self.options.selection.admits(id);
         for check in CHECKS.iter().filter(|check| is_kept(check.id)) {
@@ -266,20 +269,25 @@ impl<'run> Results<'run> {
         }
         let mut folded = Folded::default();
         let mut accepted: BTreeMap<String, Folded> = BTreeMap::new();
-        let mut hidden: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
+        let mut explained: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
             BTreeMap::new();
-        for (host, (id, subject), below) in &self.below {
+        for (host, (id, subject), code) in &self.explained {
             let Some(host) = self.hosts.get(*host) else { continue };
             let key = (*id, subject.clone(), host.host.clone());
-            hidden.entry(key).or_default().insert(*below);
+            explained.entry(key).or_default().insert(*code);
         }
         let of_hosts = self.reports.iter().zip(&self.hosts).zip(&self.findings);
         for (at, ((report, host), findings)) in of_hosts.enumerate() {
-            let causes: Vec<&Finding> = self.of_host(at).collect();
+            if findings.is_empty() {
+                continue;
+            }
+            let causes: Vec<&Finding> =
+                self.of_host(at).filter(|finding| is_cause_of_others(finding)).collect();
             for finding in findings {
-                if let Some(cause) = causes.iter().find(|cause| explains(report, cause, finding)) {
+                let cause = root_cause(report, &causes, finding);
+                if !std::ptr::eq(cause, finding) {
                     let key = (cause.code, cause.subject.clone(), host.host.clone());
-                    hidden.entry(key).or_default().insert(finding.code);
+                    explained.entry(key).or_default().insert(finding.code);
                     continue;
                 }
                 let mut finding = finding.clone();
@@ -304,10 +312,11 @@ impl<'run> Results<'run> {
             all.extend(Some(finding).filter(|finding| !finding.hosts.is_empty()));
         }
         let checked = |finding: Finding| {
-            let of_host =
-                |host: &String| hidden.get(&(finding.code, finding.subject.clone(), host.clone()));
-            let hides = finding.hosts.iter().filter_map(of_host).flatten().copied().collect();
-            Some(CheckedFinding { check: check(finding.code)?, hides, finding })
+            let of_host = |host: &String| {
+                explained.get(&(finding.code, finding.subject.clone(), host.clone()))
+            };
+            let explains = finding.hosts.iter().filter_map(of_host).flatten().copied().collect();
+            Some(CheckedFinding { check: check(finding.code)?, explains, finding })
         };
         let findings = worst_first(all).into_iter().filter_map(checked).collect();
         let accepted = accepted.into_iter().flat_map(|(why, findings)| {
@@ -344,7 +353,7 @@ fn result_of(finding: &Finding) -> CheckResult {
 
 /// Returns the results of the checks whose parts a report does not have.
 fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
-    // `hosts` has a result for each check of a host that does not respond.
+    // hosts.rs adds a result to each check of an unresponsive host.
     if report.failure.is_some() {
         return BTreeMap::new();
     }
@@ -356,7 +365,7 @@ fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
             let why = "the settings of the system could not be read";
             return Some(CheckResult::Unknown(why.into()));
         }
-        // A problem of a part of the part concerns one item, not all.
+        // A problem with a longer key concerns one item of the part only.
         let problem = report.problems.within(part.word()).first()?;
         if problem.key != part.word() {
             return None;
@@ -372,11 +381,31 @@ fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
     CHECKS.iter().filter_map(worst).collect()
 }
 
+/// Returns true for a finding that may explain other findings. A host may have many findings, but
+/// few that explain others. An observation that may be intended explains nothing.
+fn is_cause_of_others(finding: &Finding) -> bool {
+    finding.severity.is_problem() && check(finding.code).is_some_and(|one| !one.explains.is_empty())
+}
+
+/// Returns the root cause of a finding of a host: follows causes until no finding explains the
+/// last one. Without a cause, returns the finding itself. The catalogue has no cycle (test).
+fn root_cause<'found>(
+    report: &HostReport,
+    causes: &[&'found Finding],
+    finding: &'found Finding,
+) -> &'found Finding {
+    let mut root = finding;
+    while let Some(cause) = causes.iter().copied().find(|cause| explains(report, cause, root)) {
+        root = cause;
+    }
+    root
+}
+
 /// Returns true if a finding of a host is the consequence of another one: the catalogue names the
 /// consequence, and the cause concerns the same item or the item that contains it.
 fn explains(report: &HostReport, cause: &Finding, finding: &Finding) -> bool {
     let Some(entry) = check(cause.code) else { return false };
-    let is_consequence = entry.hides.iter().any(|id| selects_check(id, finding.code));
+    let is_consequence = entry.explains.iter().any(|id| selects_check(id, finding.code));
     let concerns = match (&cause.subject, &finding.subject) {
         // The host has one device less after a removal.
         (Subject::Host, _) | (Subject::Device(_), Subject::Host) => true,
@@ -390,15 +419,5 @@ fn explains(report: &HostReport, cause: &Finding, finding: &Finding) -> bool {
         (Subject::Fabric(_), Subject::Fabric(_)) => report.fabrics.iter().flatten().count() == 1,
         (cause, subject) => cause == subject,
     };
-    // An observation that may be intended explains nothing.
-    is_consequence && concerns && cause.severity.is_problem()
-}
-
-/// Returns a problem with a key or with the key of an item that contains it.
-pub(super) fn problem<'report>(report: &'report HostReport, key: &str) -> Option<&'report Problem> {
-    let is_cause = |problem: &&Problem| {
-        crate::model::key::is_within(key, &problem.key)
-            || crate::model::key::is_within(&problem.key, key)
-    };
-    report.problems.affects(key).then(|| report.problems.iter().find(is_cause))?
+    is_consequence && concerns && cause.code != finding.code
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::responding;
-use super::results::{Results, problem};
+use super::results::Results;
+use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
     ConnectedNetwork, Finding, HostReport, Limits, Protocol, SOFT_IWARP, Service, Severity,
@@ -28,7 +28,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
         .filter_map(|device| device.driver.as_deref())
         .collect();
     for (host, report) in responding(reports) {
-        // `results` has a result for each check of a report without settings.
+        // results.rs adds "unknown" to the checks of a report without `system`.
         let Some(system) = &report.system else { continue };
         let one = OneHost { host, report, system };
         one.judge_idle_functions(&rdma_drivers, results);
@@ -52,10 +52,6 @@ struct OneHost<'report> {
 }
 
 impl OneHost<'_> {
-    fn name(&self) -> &str {
-        plain_or(&self.report.host, "HOST")
-    }
-
     fn has_protocol(&self, protocol: Protocol) -> bool {
         self.report.ports().any(|(_, port)| port.protocol == Some(protocol))
     }
@@ -76,7 +72,7 @@ impl OneHost<'_> {
     /// The setting could not be read, or is no number. The error names the file and the cause.
     fn setting(&self, name: &str) -> Result<Option<i64>, String> {
         let Some(text) = self.system.settings.get(name) else {
-            let unread = problem(self.report, &format!("system/settings/{name}"));
+            let unread = self.report.problems.affecting(&format!("system/settings/{name}"));
             return unread.map_or(Ok(None), |problem| Err(problem.detail.clone()));
         };
         let number = text.parse::<i64>().ok().map(Some);
@@ -148,10 +144,10 @@ impl OneHost<'_> {
             if is_needed && self.has_module(module) == Some(false) {
                 is_complete = false;
                 let what = format!("the module {module} is not loaded: {consequence}");
-                let fix = format!(
-                    "on {}: modprobe {module} && echo {module} > /etc/modules-load.d/{module}.conf",
-                    self.name()
+                let command = format!(
+                    "modprobe {module} && echo {module} > /etc/modules-load.d/{module}.conf"
                 );
+                let fix = on_host(self.report, command);
                 let found = finding(severity, ID, what).fix(fix).source("/sys/module");
                 results.found(self.host, found);
             }
@@ -172,7 +168,7 @@ impl OneHost<'_> {
             );
         };
         // The list lacks the functions that could not be read.
-        match problem(self.report, "system/functions") {
+        match self.report.problems.affecting("system/functions") {
             Some(problem) => results.unknown(self.host, ID, &*problem.detail),
             None if functions.is_empty() => results.pass(self.host, ID),
             None => {}
@@ -209,7 +205,7 @@ impl OneHost<'_> {
             let severity = if is_meant { Severity::Warn } else { Severity::Info };
             let subject = Subject::Part(format!("pci/{}", function.pci));
             let found = Finding::new(severity, ID, subject, what)
-                .fix(format!("on {}: {fix}", self.name()))
+                .fix(on_host(self.report, fix))
                 .source(format!("/sys/bus/pci/devices/{pci}"));
             results.found(self.host, found);
         }
@@ -230,17 +226,17 @@ impl OneHost<'_> {
                 // A user with the capability has no limit.
                 if low.is_some()
                     && may_lock.is_none()
-                    && let Some(problem) = problem(self.report, "system/capabilities")
+                    && let Some(problem) = self.report.problems.affecting("system/capabilities")
                 {
                     return results.unknown(self.host, ID, &*problem.detail);
                 }
                 let found = low.map(|(severity, limit)| {
                     let what = format!("a login may lock {limit} of memory");
                     finding(severity, ID, what)
-                        .fix(format!(
-                            "on {}: printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' \
-                             > /etc/security/limits.d/rdma.conf  # then log in again",
-                            self.name()
+                        .fix(on_host(
+                            self.report,
+                            "printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' > \
+                             /etc/security/limits.d/rdma.conf  # then log in again",
                         ))
                         .source("/proc/self/limits")
                 });
@@ -279,7 +275,7 @@ impl OneHost<'_> {
             let found = (!runs("iwpmd.service")).then(|| {
                 let what =
                     "iwpmd does not run: iWARP connections may use TCP ports of other programs";
-                let fix = format!("on {}: systemctl enable --now iwpmd", self.name());
+                let fix = on_host(self.report, "systemctl enable --now iwpmd");
                 finding(Severity::Warn, "service.iwpmd", what).fix(fix).source("systemd")
             });
             results.judged(self.host, "service.iwpmd", found);
@@ -287,7 +283,7 @@ impl OneHost<'_> {
         if has_only_omni_path {
             let found = runs("opensm.service").then(|| {
                 let what = "opensm runs, and cannot manage Omni-Path, the only fabric of the host";
-                let fix = format!("on {}: systemctl disable --now opensm", self.name());
+                let fix = on_host(self.report, "systemctl disable --now opensm");
                 finding(Severity::Warn, "service.opensm", what).fix(fix).source("systemd")
             });
             results.judged(self.host, "service.opensm", found);
@@ -302,7 +298,7 @@ impl OneHost<'_> {
         let runs = |unit: &&str| services.iter().any(|service| service.unit == *unit);
         let acm: Vec<&str> = ["ibacm.service", "ibacm.socket"].into_iter().filter(runs).collect();
         if acm.is_empty()
-            && let Some(problem) = problem(self.report, "system/services/ibacm.socket")
+            && let Some(problem) = self.report.problems.affecting("system/services/ibacm.socket")
         {
             return results.unknown(self.host, ID, &*problem.detail);
         }
@@ -311,8 +307,8 @@ impl OneHost<'_> {
         let found = (!acm.is_empty()).then(|| {
             let severity = if has_beegfs { Severity::Fail } else { Severity::Warn };
             let what = format!("{} is active: rdma_resolve_route can wait for it", acm.join(", "));
-            let fix =
-                format!("on {}: systemctl disable --now ibacm.service ibacm.socket", self.name());
+            let command = "systemctl disable --now ibacm.service ibacm.socket";
+            let fix = on_host(self.report, command);
             finding(severity, ID, what).fix(fix).source("systemd")
         });
         results.judged(self.host, ID, found);
@@ -364,7 +360,8 @@ impl OneHost<'_> {
         }
         for Service { unit, limits } in services {
             let Some(limits) = limits else {
-                let unread = problem(self.report, &format!("system/services/{unit}"));
+                let key = format!("system/services/{unit}");
+                let unread = self.report.problems.affecting(&key);
                 let hidden = || format!("no process of {unit} is visible to rdmactl");
                 let why = unread.map_or_else(hidden, |problem| problem.detail.clone());
                 results.unknown(self.host, id, why);
@@ -380,12 +377,12 @@ impl OneHost<'_> {
 
     /// Returns the fix that sets a limit of a service, in the drop-in `file`.
     fn limit_fix(&self, unit: &str, file: &str, limit: &str) -> String {
-        format!(
-            "on {}: mkdir -p /etc/systemd/system/{unit}.d; printf '[Service]\\n{limit}\\n' > \
+        let command = format!(
+            "mkdir -p /etc/systemd/system/{unit}.d; printf '[Service]\\n{limit}\\n' > \
              /etc/systemd/system/{unit}.d/{file}.conf; systemctl daemon-reload; systemctl restart \
-             {unit}",
-            self.name()
-        )
+             {unit}"
+        );
+        on_host(self.report, command)
     }
 
     fn judge_networks(&self, results: &mut Results<'_>) {
@@ -442,11 +439,9 @@ impl OneHost<'_> {
             let what = format!(
                 "{netdevs} are in one network, and each one answers ARP requests for the others"
             );
-            let fix = format!(
-                "on {}: sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2  \
-                 # better: a network for each rail",
-                self.name()
-            );
+            let command = "sysctl -w net.ipv4.conf.all.arp_ignore=1 \
+                           net.ipv4.conf.all.arp_announce=2  # better: a network for each rail";
+            let fix = on_host(self.report, command);
             finding(Severity::Warn, ID, what)
                 .fix(fix)
                 .source("/proc/sys/net/ipv4/conf/*/arp_ignore")
@@ -464,7 +459,7 @@ impl OneHost<'_> {
                 "{netdevs} are in one network with rp_filter=1: the kernel may drop RoCE v2 \
                  packets without a trace"
             );
-            let fix = format!("on {}: sysctl -w net.ipv4.conf.all.rp_filter=2", self.name());
+            let fix = on_host(self.report, "sysctl -w net.ipv4.conf.all.rp_filter=2");
             finding(Severity::Warn, ID, what).fix(fix).source("/proc/sys/net/ipv4/conf/*/rp_filter")
         };
         self.judge_sharing(ID, sharing, is_bad, describe, results);
@@ -504,7 +499,7 @@ impl OneHost<'_> {
         let balancing = |value: i64| {
             (value != 0).then(|| {
                 let what = "kernel.numa_balancing moves memory between NUMA nodes: latency varies";
-                let fix = format!("on {}: sysctl -w kernel.numa_balancing=0", self.name());
+                let fix = on_host(self.report, "sysctl -w kernel.numa_balancing=0");
                 let found = finding(Severity::Info, BALANCING, what).fix(fix);
                 found.source("/proc/sys/kernel/numa_balancing")
             })
@@ -522,7 +517,8 @@ impl OneHost<'_> {
                 let what = format!(
                     "vm.max_map_count is {maps}; a server with many clients needs {MEMORY_MAPS}"
                 );
-                let fix = format!("on {}: sysctl -w vm.max_map_count={MEMORY_MAPS}", self.name());
+                let command = format!("sysctl -w vm.max_map_count={MEMORY_MAPS}");
+                let fix = on_host(self.report, command);
                 finding(Severity::Info, MAPS, what).fix(fix).source("/proc/sys/vm/max_map_count")
             })
         };
@@ -538,7 +534,7 @@ impl OneHost<'_> {
         let found = (governor != "performance").then(|| {
             let what =
                 format!("the frequency governor is {governor}: the CPU may be slow to start");
-            let fix = format!("on {}: cpupower frequency-set -g performance", self.name());
+            let fix = on_host(self.report, "cpupower frequency-set -g performance");
             finding(Severity::Info, GOVERNOR, what)
                 .fix(fix)
                 .source("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -561,10 +557,8 @@ impl OneHost<'_> {
                 let has_nvidia = self.has_module("nvidia") == Some(true);
                 let severity = if has_nvidia { Severity::Warn } else { Severity::Info };
                 let what = format!("the IOMMU translates the DMA addresses of {device} ({kind})");
-                let fix = format!(
-                    "on {}: add iommu=pt to the kernel command line, and boot again",
-                    self.name()
-                );
+                let command = "add iommu=pt to the kernel command line, and boot again";
+                let fix = on_host(self.report, command);
                 let name = plain_or(device, "DEVICE");
                 let source = format!("/sys/class/infiniband/{name}/device/iommu_group/type");
                 Finding::new(severity, ID, Subject::Device(device.clone()), what)
@@ -589,13 +583,14 @@ impl OneHost<'_> {
         let modules = ["nvidia_peermem", "nv_peer_mem"];
         let has_path = modules.iter().any(|name| self.has_module(name) == Some(true))
             || self.system.nvidia_is_open == Some(true);
-        if !has_path && let Some(problem) = problem(self.report, "system/nvidia") {
+        let problem = self.report.problems.affecting("system/nvidia");
+        if !has_path && let Some(problem) = problem {
             return results.unknown(self.host, ID, &*problem.detail);
         }
         let found = (!has_path).then(|| {
             let what = "neither nvidia_peermem nor the open kernel module of NVIDIA is loaded: GPU \
                         data goes through the memory of the host";
-            let fix = format!("on {}: modprobe nvidia_peermem", self.name());
+            let fix = on_host(self.report, "modprobe nvidia_peermem");
             finding(Severity::Warn, ID, what).fix(fix).source("/sys/module")
         });
         results.judged(self.host, ID, found);

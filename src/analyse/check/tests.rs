@@ -1,6 +1,8 @@
 //! Tests of the rules: each check has a change of a healthy cluster on which it fires, and stays
 //! silent on the healthy cluster.
 
+mod healthy_hardware;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -9,9 +11,9 @@ use super::{Baseline, CheckOptions, Selection, run};
 use crate::analyse::connections::connections;
 use crate::analyse::fabric::tests::fabric;
 use crate::model::{
-    Acceptance, CHECKS, CheckReport, CheckResult, CheckScope, ExpectedValue, Fabric, FabricPort,
-    ForwardingTable, HostFailure, HostReport, Part, Parts, Policy, Reason, Severity, Via,
-    selects_check,
+    Acceptance, CHECKS, Check, CheckReport, CheckResult, CheckScope, ExpectedValue, Fabric,
+    FabricPort, ForwardingTable, HostFailure, HostReport, Part, Parts, Policy, Reason, Severity,
+    Via, selects_check,
 };
 
 /// Healthy host with an InfiniBand adapter and a `RoCE` adapter with a bond.
@@ -468,7 +470,8 @@ fn a_consequence_stands_below_its_cause() {
     values[2]["devices"][1]["ports"][0]["gids"] = v1;
     let report = checked(&reports(&values));
     let cause = report.findings.iter().find(|one| one.check.id == "address.duplicate").unwrap();
-    assert!(cause.hides.contains("gid.index_differs"), "{:?} {:?}", cause.hides, lines(&report));
+    let explained = &cause.explains;
+    assert!(explained.contains("gid.index_differs"), "{explained:?} {:?}", lines(&report));
 }
 
 const NO_LINK: (&str, &str) =
@@ -635,8 +638,8 @@ fn assert_explained(cause: &str, consequence: &str, values: &[Value]) {
         found.find(|one| one.check.id == id && is_of_host(&one.finding.hosts))
     };
     let found = lines(&report);
-    let hides = of_host(cause).map(|found| found.hides.contains(consequence));
-    assert_eq!(hides, Some(true), "{cause} explains {consequence}: {found:?}");
+    let explains = of_host(cause).map(|found| found.explains.contains(consequence));
+    assert_eq!(explains, Some(true), "{cause} explains {consequence}: {found:?}");
     assert!(of_host(consequence).is_none(), "{cause} explains {consequence}: {found:?}");
 }
 
@@ -684,12 +687,37 @@ fn each_consequence_of_the_table_stands_below_its_cause() {
         tested.push((cause, consequence));
     }
     for check in CHECKS {
-        for hidden in check.hides {
+        for explained in check.explains {
             let is_tested = tested.iter().any(|(cause, consequence)| {
-                *cause == check.id && selects_check(hidden, consequence)
+                *cause == check.id && selects_check(explained, consequence)
             });
-            assert!(is_tested, "{} hides {hidden}", check.id);
+            assert!(is_tested, "{} explains {explained}", check.id);
         }
+    }
+}
+
+#[test]
+fn a_consequence_of_a_consequence_stands_below_the_root_cause() {
+    let mut values = cluster();
+    set(&mut values[2], &[NO_MANAGER]);
+    assert_explained("port.not_active", "gpu.far", &values);
+    set(&mut values[2], &[NO_GUID]);
+    assert_explained("device.no_guid", "port.not_active", &values);
+    assert_explained("device.no_guid", "gpu.far", &values);
+}
+
+#[test]
+fn no_check_explains_itself_through_other_checks() {
+    for check in CHECKS {
+        let mut explained: BTreeSet<&str> = BTreeSet::new();
+        let mut next = vec![check];
+        while let Some(one) = next.pop() {
+            let is_explained =
+                |other: &&Check| one.explains.iter().any(|id| selects_check(id, other.id));
+            let others = CHECKS.iter().filter(is_explained);
+            next.extend(others.filter(|other| explained.insert(other.id)));
+        }
+        assert!(!explained.contains(check.id), "{}", check.id);
     }
 }
 
@@ -1102,9 +1130,9 @@ fn the_table_has_unique_ids_and_known_consequences() {
             assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", check.id);
         }
         assert!(check.needs.iter().all(|part| check.parts.contains(part)), "{}", check.id);
-        for hidden in check.hides {
-            let is_known = CHECKS.iter().any(|other| selects_check(hidden, other.id));
-            assert!(is_known, "{}: {hidden}", check.id);
+        for explained in check.explains {
+            let is_known = CHECKS.iter().any(|other| selects_check(explained, other.id));
+            assert!(is_known, "{}: {explained}", check.id);
         }
     }
     let via = Via::Agent;

@@ -1,5 +1,5 @@
-//! Findings of unreadable data and device files: one for each place and error, with the number of
-//! the other values or files. `hosts` uses this module.
+//! Merges the problems of one item and errno into one finding that counts them. `hosts` and
+//! `results` use this module.
 
 use std::collections::BTreeMap;
 
@@ -42,6 +42,12 @@ pub(super) fn is_absent(report: &HostReport, problem: &Problem) -> bool {
     }
     let mut planes = report.devices.iter().filter(|device| device.is_sub_device());
     planes.any(|device| problem.key == key::device(&device.name, "verbs"))
+}
+
+/// Removes the problems of values that the host does not have. They make no report incomplete.
+pub fn remove_absent(report: &mut HostReport) {
+    let present = report.problems.iter().filter(|problem| !is_absent(report, problem));
+    report.problems = present.cloned().collect();
 }
 
 /// Returns the port, interface or part of a key: `mlx5_0/1` for `mlx5_0/1/gids/3`.

@@ -4,10 +4,15 @@
 use std::collections::HashMap;
 
 use super::port_findings::PortRef;
+use super::rates::kind;
 use super::responding;
-use crate::model::{Device, Finding, HostReport, Netdev, Port, PortState, Protocol, Severity};
+use crate::analyse::traffic::counts_received_bytes;
+use crate::model::{
+    Counter, Device, Finding, HostReport, Netdev, Port, PortState, Protocol, Severity, key,
+};
 
-/// Numbers of hosts by device and port number: those on which the port is off, and all.
+/// Number of hosts on which a port is off, and number of hosts with the port, by device and port
+/// number.
 pub(super) struct OffPorts<'run>(HashMap<(&'run str, u32), (usize, usize)>);
 
 impl<'run> OffPorts<'run> {
@@ -25,9 +30,10 @@ impl<'run> OffPorts<'run> {
         Self(ports)
     }
 
-    /// Adds to the finding of a port that is off what other hosts show. The finding of a port
-    /// that nothing uses is an observation.
-    pub(super) fn explain(&self, place: PortRef<'_>, found: Finding) -> Finding {
+    /// Adds the number of hosts to the finding of a port that is off on all hosts. Sets the
+    /// severity to info if nothing seems to use the port, and to warn if a used port may be
+    /// disabled on purpose.
+    pub(super) fn set_severity(&self, place: PortRef<'_>, found: Finding) -> Finding {
         let PortRef { device, port, .. } = place;
         if !is_off(port) {
             return found;
@@ -40,12 +46,12 @@ impl<'run> OffPorts<'run> {
         } else {
             found.what
         };
-        if !is_off_everywhere || !has_working_sibling(place) {
+        if !is_off_everywhere || !has_working_alternative(place) {
             return Finding { what, ..found };
         }
         if is_in_use(place) {
-            // An administrator may have disabled the port on purpose.
-            let is_disabled = found.code == "port.disabled";
+            // Administrators may have disabled the port of several hosts on purpose.
+            let is_disabled = found.code == "port.disabled" && all > 1;
             let severity = if is_disabled { Severity::Warn } else { found.severity };
             return Finding { severity, what, ..found };
         }
@@ -68,28 +74,44 @@ fn is_off(port: &Port) -> bool {
 
 /// Returns true if another port of the host works that may make this port unnecessary. A software
 /// device is necessary: an administrator created it for its interface.
-fn has_working_sibling(PortRef { report, device, port }: PortRef<'_>) -> bool {
-    let Some(protocol) = port.protocol else { return false };
-    let is_comparable = |other: &Device| match protocol {
+fn has_working_alternative(PortRef { report, device, port }: PortRef<'_>) -> bool {
+    let needs_address = match port.protocol {
         // Without an address, RDMA cannot use an interface.
-        Protocol::Roce | Protocol::Iwarp | Protocol::Usnic => !other.is_software(),
+        Some(Protocol::Roce | Protocol::Iwarp | Protocol::Usnic) => true,
         // InfiniBand needs no address, so that a card without a link is a fault.
-        Protocol::Ib | Protocol::Opa => other.shares_card_with(device),
-        Protocol::Efa => false,
+        Some(Protocol::Ib | Protocol::Opa) => false,
+        Some(Protocol::Efa) | None => return false,
     };
-    device.pci.is_some()
-        && !device.is_sub_device()
-        && report.ports().any(|(other, port)| port.is_active() && is_comparable(other))
+    if device.pci.is_none() || device.is_sub_device() {
+        return false;
+    }
+    // The switch in a card keeps the ports of virtual functions active without a cable.
+    let is_comparable = |other: &Device| !other.is_software() && !other.is_virtual_function();
+    let active = report.ports().filter(|(other, port)| port.is_active() && is_comparable(other));
+    let active: Vec<(&Device, &Port)> = active.collect();
+    if active.iter().any(|(other, _)| other.shares_card_with(device)) {
+        return true;
+    }
+    // DHCP sets no address without a link, so that a card without a link is a fault if an equal
+    // card works. A virtual function may have no guest.
+    let may_differ = port.state == Some(PortState::Init) || device.is_virtual_function();
+    let has_equal = active.iter().any(|(other, active)| kind(other, active) == kind(device, port));
+    needs_address && !active.is_empty() && (may_differ || !has_equal)
 }
 
-/// Returns true if traffic, an address, a bond, a bridge or a LID shows that a port is to be
-/// used, and if the addresses are unknown.
+/// Returns true if traffic, an address, a bond, a bridge or a LID shows that the port is used.
+/// Unknown counters count as traffic, unknown addresses as an address.
 fn is_in_use(place: PortRef<'_>) -> bool {
-    let counted = |name: &str| {
-        let counter = place.port.counters.iter().flatten().find(|counter| counter.name == name);
-        counter.and_then(|counter| counter.value).is_some_and(|value| value > 0)
+    let PortRef { report, device, port } = place;
+    let Some(counters) = &port.counters else { return true };
+    let shows_use = |counter: &Counter| {
+        counter.value.is_some_and(|value| value > 0)
+            && (counter.name == "link_downed" || counts_received_bytes(counter))
     };
-    ["link_downed", "port_rcv_data"].into_iter().any(counted) || is_configured(place)
+    let key = key::port(&device.name, port.number, "counters");
+    counters.iter().any(shows_use)
+        || report.problems.affecting(&key).is_some()
+        || is_configured(place)
 }
 
 fn is_configured(PortRef { report, port, .. }: PortRef<'_>) -> bool {
@@ -97,9 +119,14 @@ fn is_configured(PortRef { report, port, .. }: PortRef<'_>) -> bool {
     if port.lid.is_some() {
         return true;
     }
-    if port.protocol == Some(Protocol::Roce)
-        && port.gids.as_ref().is_none_or(|gids| gids.iter().any(|gid| !gid.value.is_link_local()))
-    {
+    // Only the GIDs of RoCE are IP addresses.
+    let may_have_address = match port.protocol {
+        Some(Protocol::Roce) => {
+            port.gids.as_ref().is_none_or(|gids| gids.iter().any(|gid| !gid.value.is_link_local()))
+        }
+        _ => report.system.is_none(),
+    };
+    if may_have_address {
         return true;
     }
     let Some(name) = port.netdev.as_deref() else { return false };
@@ -121,7 +148,7 @@ fn parent(netdev: &Netdev) -> Option<&str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::port_findings::state;
+    use super::super::port_findings::state_finding;
     use super::*;
     use crate::model::{Guid, Via};
 
@@ -133,7 +160,7 @@ mod tests {
                 "ports": [{
                     "number": 1, "state": state, "phys_state": phys_state, "protocol": protocol,
                     "netdev": format!("eth{number}"),
-                    "gids": [{ "index": 0, "value": "fe80::1" }],
+                    "gids": [{ "index": 0, "value": "fe80::1" }], "counters": [],
                 }],
             })
         };
@@ -143,6 +170,7 @@ mod tests {
         let mut report = HostReport::empty("n1", Via::Agent);
         report.devices =
             devices.into_iter().map(|device| serde_json::from_value(device).unwrap()).collect();
+        report.system = value(json!({ "settings": {}, "dma": {}, "networks": [] }));
         report
     }
 
@@ -152,7 +180,7 @@ mod tests {
         let report = reports[0];
         let device = &report.devices[1];
         let place = PortRef { report, device, port: &device.ports[0] };
-        OffPorts::of(&reports).explain(place, state(place).unwrap()).severity
+        OffPorts::of(&reports).set_severity(place, state_finding(place).unwrap()).severity
     }
 
     /// Returns the severity after a change of the port that is down.
@@ -179,13 +207,53 @@ mod tests {
 
     #[test]
     fn only_an_interface_without_an_address_makes_a_whole_card_unused() {
-        assert_eq!(severity(&[host("roce", false)]), Severity::Info);
-        assert_eq!(severity(&[host("ib", false)]), Severity::Fail, "InfiniBand needs no address");
+        let with_other_board = |protocol: &str| {
+            let mut report = host(protocol, false);
+            report.devices[1].board_id = Some("MT_2".into());
+            severity(&[report])
+        };
+        for protocol in ["roce", "iwarp", "usnic"] {
+            assert_eq!(with_other_board(protocol), Severity::Info, "{protocol}");
+        }
+        assert_eq!(with_other_board("ib"), Severity::Fail, "InfiniBand needs no address");
         let mut report = host("ib", false);
         for device in &mut report.devices {
             device.sys_image_guid = Some(Guid(7));
         }
         assert_eq!(severity(&[report]), Severity::Info, "one card in two slots");
+    }
+
+    #[test]
+    fn a_card_without_a_link_is_a_fault_if_an_equal_card_works() {
+        let equal = || host("roce", false);
+        assert_eq!(severity(&[equal()]), Severity::Fail);
+        assert_eq!(severity(&[equal(), equal()]), Severity::Fail, "on all hosts");
+        let mut report = equal();
+        let second = Device { pci: Some("0000:ce:00.1".into()), ..report.devices[1].clone() };
+        report.devices.push(Device { name: "mlx5_2".into(), ..second });
+        assert_eq!(severity(&[report.clone()]), Severity::Fail, "both functions are down");
+        report.devices[2].ports[0].state = Some(PortState::Active);
+        assert_eq!(severity(&[report]), Severity::Info, "the other function works");
+        let mut report = equal();
+        report.devices[1].ports[0].protocol = Some(Protocol::Iwarp);
+        assert_eq!(severity(&[report]), Severity::Info, "another protocol");
+        let mut report = host("usnic", false);
+        report.devices[1].ports[0].state = Some(PortState::Init);
+        assert_eq!(severity(&[report]), Severity::Info, "a link without an address");
+    }
+
+    #[test]
+    fn a_virtual_function_may_be_unused_and_makes_no_port_unnecessary() {
+        let after = |virtual_function: usize, same_card: bool| {
+            let mut report = host("roce", same_card);
+            report.devices[virtual_function].pci_link = value(json!({
+                "current": { "lane_mtps": 16000, "lanes": 16, "rate_bps": 252_061_538_461_u64 },
+                "physical_function": "0000:4b:00.0",
+            }));
+            severity(&[report])
+        };
+        assert_eq!(after(1, false), Severity::Info, "perhaps without a guest");
+        assert_eq!(after(0, true), Severity::Fail, "only a virtual function works");
     }
 
     #[test]
@@ -195,19 +263,50 @@ mod tests {
             port.lid = Some(38);
             port.phys_state = Some("Disabled".into());
         };
-        assert_eq!(after("ib", disabled), Severity::Warn, "perhaps on purpose");
+        assert_eq!(after("ib", disabled), Severity::Fail, "on one host");
+        let mut report = host("ib", true);
+        disabled(&mut report.devices[1].ports[0]);
+        assert_eq!(severity(&[report.clone(), report]), Severity::Warn, "perhaps on purpose");
         let address = json!([{ "index": 0, "value": "::ffff:10.9.0.1" }]);
         assert_eq!(after("roce", |port| port.gids = value(address.clone())), Severity::Fail);
         assert_eq!(after("roce", |port| port.gids = None), Severity::Fail, "unknown addresses");
-        for name in ["link_downed", "port_rcv_data"] {
+        for (name, group, expected) in [
+            ("link_downed", "pma", Severity::Fail),
+            ("port_rcv_data", "pma", Severity::Fail),
+            ("ip4InOctets", "hardware", Severity::Fail),
+            ("rx_bytes", "hardware", Severity::Fail),
+            ("rx_bytes_cnt", "hardware", Severity::Fail),
+            ("tx_bytes", "hardware", Severity::Info),
+        ] {
             let counter = |count: u64| {
                 let counters = json!([{
-                    "name": name, "group": "pma", "value": count, "unit": "events",
+                    "name": name, "group": group, "value": count, "unit": "events",
                     "saturated": false,
                 }]);
                 after("ib", |port| port.counters = value(counters.clone()))
             };
-            assert_eq!((counter(0), counter(1)), (Severity::Info, Severity::Fail), "{name}");
+            assert_eq!((counter(0), counter(1)), (Severity::Info, expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_counters_and_addresses_may_show_use() {
+        assert_eq!(after("roce", |port| port.counters = None), Severity::Fail);
+        let with_problem = |key: &str| {
+            let mut report = host("roce", true);
+            report.problems = value(json!([{ "key": key, "source": "x", "detail": "x" }]));
+            severity(&[report])
+        };
+        assert_eq!(with_problem("mlx5_0/1/counters"), Severity::Info, "another port");
+        assert_eq!(with_problem("mlx5_1/1/counters"), Severity::Fail);
+        assert_eq!(with_problem("mlx5_1/1/counters/link_downed"), Severity::Fail);
+        let without_system = |protocol: &str| {
+            let report = HostReport { system: None, ..host(protocol, true) };
+            severity(&[report])
+        };
+        assert_eq!(without_system("roce"), Severity::Info, "the GIDs show the addresses");
+        for protocol in ["ib", "opa", "iwarp", "usnic"] {
+            assert_eq!(without_system(protocol), Severity::Fail, "{protocol}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::capture::{CaptureError, HostSample, TopRecording};
 use crate::clock::{self, Deadline};
 use crate::fleet::DatedReport;
 use crate::model::HostReport;
-use crate::tui::{EarlierSamples, Prepared, RecordingPosition, Sample, Snapshots};
+use crate::tui::{Past, Prepared, RecordingPosition, Sample, Snapshots};
 
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
@@ -121,12 +121,12 @@ impl Player {
     }
 
     /// Passes the sample on, unless it was passed on already. `past` is passed only once.
-    fn put(&mut self, past: Option<EarlierSamples>, channels: &Channels) {
+    fn put(&mut self, past: Option<Past>, channels: &Channels) {
         let Some((place, prepared)) = self.shown.clone() else { return };
         let (position, count) = (place + 1, self.recording.count());
-        let place = RecordingPosition { position, count, is_paused: self.is_paused };
-        if self.last_put.replace(place) != Some(place) {
-            let mut prepared = prepared.at(place);
+        let position = RecordingPosition { position, count, is_paused: self.is_paused };
+        if self.last_put.replace(position) != Some(position) {
+            let mut prepared = prepared.at(position);
             if let Some(past) = past {
                 prepared = prepared.after(past);
             }
@@ -136,7 +136,7 @@ impl Player {
     }
 
     /// Returns the sample of the current place; after a jump, also the earlier samples.
-    fn look(&mut self) -> Result<(Arc<Sample>, Option<EarlierSamples>), CaptureError> {
+    fn look(&mut self) -> Result<(Arc<Sample>, Option<Past>), CaptureError> {
         let place = self.place;
         // After an error, the next sample is read with a new start.
         let last = self.last.take();
@@ -145,7 +145,7 @@ impl Player {
         }
         let first = place.saturating_sub(self.starter());
         self.samples = SampleBuilder::default();
-        let mut past = EarlierSamples::default();
+        let mut past = Past::default();
         // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
         let sample = self.samples.next(answers, self.at(first), 0);

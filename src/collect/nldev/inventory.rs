@@ -130,7 +130,9 @@ fn decode_mode(fields: &Fields<'_>) -> Option<CounterMode> {
 }
 
 /// Adds the optional counters that only netlink has. An administrator turns them on one by one.
+/// The counters of sysfs are valid without them, so a problem has a key below the part.
 pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
+    const KEY: &str = "counters/netlink";
     if report.devices.is_empty() {
         return;
     }
@@ -141,8 +143,8 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
     if answer.as_ref().is_err_and(has_none) {
         return;
     }
-    let Some(answer) = whole(reader, "counters", DEVICES, answer) else { return };
-    let indices = indices(reader, "counters", &answer);
+    let Some(answer) = whole(reader, KEY, DEVICES, answer) else { return };
+    let indices = indices(reader, KEY, &answer);
     for Device { name, ports, .. } in &mut report.devices {
         let Some((index, _)) = indices.iter().find(|(_, known)| known == name) else { continue };
         for port in ports {

@@ -15,11 +15,12 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
         reader.text(&key(field), &path(file)).filter(|text| !text.is_empty())
     };
     let firmware = text("firmware", "fw_ver");
+    // `top` compares ports of the same type with each sample.
+    let hca_type = text("hca_type", "hca_type");
+    let board_id = text("board_id", "board_id");
     let has_details = wanted.has(Part::Details);
     let mut detail = |field: &str| has_details.then(|| text(field, field))?;
     let hw_rev = detail("hw_rev");
-    let hca_type = detail("hca_type");
-    let board_id = detail("board_id");
     let node_desc = detail("node_desc");
     let mut guid = |field: &str| {
         reader.value(&key(field), &path(field), Guid::parse).filter(|guid| guid.0 != 0)

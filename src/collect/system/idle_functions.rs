@@ -55,15 +55,19 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport) -> Option<Vec<I
     let shared: BTreeSet<&str> =
         devices.iter().filter(has_one_device).filter_map(Device::pci_slot).collect();
     let is_idle = |name: &String| {
-        let slot = name.rsplit_once('.').map_or(name.as_str(), |(slot, _)| slot);
-        is_pci_address(name) && !used.contains(name.as_str()) && !shared.contains(slot)
+        is_pci_address(name) && !used.contains(name.as_str()) && !shared.contains(slot(name))
     };
     let idle: Vec<String> = names.into_iter().filter(is_idle).collect();
     Some(idle.into_iter().filter_map(|pci| read_function(reader, report, pci)).collect())
 }
 
+/// Returns the PCI address of a function without its number.
+fn slot(pci: &str) -> &str {
+    pci.rsplit_once('.').map_or(pci, |(slot, _)| slot)
+}
+
 /// Reads a function; `None` if it supports no RDMA, is a virtual function, which another machine
-/// or container may use, has an unreadable link, or belongs to the bond of a port.
+/// or container may use, has an unreadable link, or belongs to the bond of a port of its card.
 fn read_function(
     reader: &mut Reader<'_>,
     report: &HostReport,
@@ -84,7 +88,7 @@ fn read_function(
     let expected = driver.as_deref().or_else(of_vendor)?;
     let (_, module) = MODULES.iter().find(|(name, _)| *name == expected)?;
     let is_virtual = reader.link(&key, &path("physfn")).is_some();
-    let is_of_bond = belongs_to_bond(reader, report, &key, &path("net"));
+    let is_of_bond = belongs_to_bond(reader, report, &pci);
     // A link that could not be read is not an absent link.
     if is_virtual || is_of_bond || reader.problems.len() > before {
         return None;
@@ -97,18 +101,20 @@ fn read_function(
     Some(IdleFunction { pci, id, driver, rdma_module: (*module).to_owned() })
 }
 
-/// Returns true if an interface of a function is a member of the bond of an RDMA port, whose
-/// device has the functions of all members.
-fn belongs_to_bond(
-    reader: &mut Reader<'_>,
-    report: &HostReport,
-    key: &str,
-    interfaces: &str,
-) -> bool {
-    let bonds = report.netdevs.iter().flatten().filter_map(|netdev| netdev.bond.as_ref());
-    let members: BTreeSet<&String> = bonds.flat_map(|bond| &bond.members).collect();
+/// Returns true if an interface of a function is a member of the bond that a port of the card
+/// uses. The device of the port has all functions of the card that are in the bond. A member on
+/// another card has a device of its own.
+fn belongs_to_bond(reader: &mut Reader<'_>, report: &HostReport, pci: &str) -> bool {
+    let is_of_card = |device: &&Device| device.pci_slot() == Some(slot(pci));
+    let ports = report.devices.iter().filter(is_of_card).flat_map(|device| &device.ports);
+    let used: BTreeSet<&str> = ports.filter_map(|port| port.netdev.as_deref()).collect();
+    let bonds = report.netdevs.iter().flatten();
+    let bonds = bonds.filter_map(|netdev| Some((netdev.name.as_str(), netdev.bond.as_ref()?)));
+    let of_ports = bonds.filter(|(name, _)| used.contains(name));
+    let members: BTreeSet<&String> = of_ports.flat_map(|(_, bond)| &bond.members).collect();
     // Without a bond, the interfaces of the function do not matter.
-    let names = if members.is_empty() { None } else { reader.names(key, interfaces) };
+    let (key, folder) = (format!("system/functions/{pci}"), format!("{FUNCTIONS}/{pci}/net"));
+    let names = if members.is_empty() { None } else { reader.names(&key, &folder) };
     names.iter().flatten().any(|name| members.contains(name))
 }
 
@@ -120,24 +126,35 @@ mod tests {
     use crate::model::Via;
     use crate::source::{Entry, Question, Recorded};
 
-    /// Returns the idle functions of a machine with an RDMA device and one more network function.
-    fn idle(device: &str, driver: &str, pci: &str, id: (&str, &str)) -> Vec<String> {
+    /// Returns the idle functions of a machine with an RDMA device, whose port uses a bond, and
+    /// one more network function with the interface `eth7`.
+    fn idle(device: (&str, &str), driver: &str, pci: &str, id: (&str, &str)) -> Vec<String> {
+        idle_with(device, driver, (pci, "eth7"), id)
+    }
+
+    /// Returns the idle functions likewise; `eth0` and `eth1` are the members of the bond.
+    fn idle_with(
+        device: (&str, &str),
+        driver: &str,
+        function: (&str, &str),
+        id: (&str, &str),
+    ) -> Vec<String> {
+        let ((name, used), (pci, netdev)) = (device, function);
         let mut report = HostReport::empty("n1", Via::Agent);
-        let device =
-            json!({ "name": device, "driver": driver, "pci": "0000:17:00.4", "ports": [] });
+        let ports = json!([{ "number": 1, "netdev": "bond0" }]);
+        let device = json!({ "name": name, "driver": driver, "pci": used, "ports": ports });
         report.devices = vec![serde_json::from_value(device).unwrap()];
         let bond = json!({ "name": "bond0", "bond": { "members": ["eth0", "eth1"] } });
         report.netdevs = serde_json::from_value(json!([bond])).unwrap();
         let of = |file: &str| format!("{FUNCTIONS}/{pci}/{file}");
         let (vendor, number) = id;
-        let netdev = if pci == "0000:18:00.1" { "eth1\n" } else { "eth7\n" };
         let answers = [
-            (Question::Dir(FUNCTIONS.into()), format!("0000:17:00.4\n{pci}\n")),
+            (Question::Dir(FUNCTIONS.into()), format!("{used}\n{pci}\n")),
             (Question::File(of("class")), "0x020000\n".into()),
             (Question::File(of("vendor")), format!("{vendor}\n")),
             (Question::File(of("device")), format!("{number}\n")),
             (Question::Link(of("driver")), format!("../../bus/pci/drivers/{driver}")),
-            (Question::Dir(of("net")), netdev.into()),
+            (Question::Dir(of("net")), format!("{netdev}\n")),
         ];
         let absent = Entry {
             question: Question::Link(of("physfn")),
@@ -158,24 +175,32 @@ mod tests {
 
     #[test]
     fn the_functions_of_a_bond_have_one_device() {
-        let card = ("0x15b3", "0x1021");
-        assert_eq!(idle("mlx5_0", "mlx5_core", "0000:17:00.1", card), ["0000:17:00.1"]);
-        assert_eq!(idle("mlx5_bond_0", "mlx5_core", "0000:17:00.1", card), [""; 0]);
-        assert_eq!(idle("rocep24s0f0", "mlx5_core", "0000:18:00.1", card), [""; 0], "eth1");
+        let idle = |name: &str, function: (&str, &str)| {
+            idle_with((name, "0000:17:00.0"), "mlx5_core", function, ("0x15b3", "0x1021"))
+        };
+        let second = "0000:17:00.1";
+        assert_eq!(idle("rocep23s0f0", (second, "eth7")), [second], "no member");
+        assert_eq!(idle("rocep23s0f0", (second, "eth1")), [""; 0]);
+        assert_eq!(idle("mlx5_bond_0", (second, "eth7")), [""; 0]);
+        let other = "0000:18:00.0";
+        for name in ["rocep23s0f0", "mlx5_bond_0"] {
+            assert_eq!(idle(name, (other, "eth1")), [other], "{name}: member on another card");
+        }
     }
 
     #[test]
     fn the_first_functions_of_a_chelsio_card_have_no_device() {
-        let card = ("0x1425", "0x6407");
-        assert_eq!(idle("cxgb4_0", "cxgb4", "0000:17:00.0", card), [""; 0]);
+        let (device, card) = (("cxgb4_0", "0000:17:00.4"), ("0x1425", "0x6407"));
+        assert_eq!(idle(device, "cxgb4", "0000:17:00.0", card), [""; 0]);
         let other = "0000:18:00.4";
-        assert_eq!(idle("cxgb4_0", "cxgb4", other, card), [other], "another card");
+        assert_eq!(idle(device, "cxgb4", other, card), [other], "another card");
     }
 
     #[test]
     fn a_function_without_rdma_is_not_idle() {
         for (number, expected) in [("0xa221", &[][..]), ("0xa222", &["0000:7d:00.1"][..])] {
-            assert_eq!(idle("hns_0", "hns3", "0000:7d:00.1", ("0x19e5", number)), expected);
+            let device = ("hns_0", "0000:7d:00.0");
+            assert_eq!(idle(device, "hns3", "0000:7d:00.1", ("0x19e5", number)), expected);
         }
     }
 }

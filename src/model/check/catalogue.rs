@@ -14,7 +14,7 @@ macro_rules! checks {
         origin: $origin:literal,
         consequence: $consequence:literal,
         remedy: $remedy:literal,
-        $(hides: [$($hides:literal),*],)?
+        $(explains: [$($explains:literal),*],)?
     })*) => {
         /// Every check, by group.
         pub const CHECKS: &[Check] = &[$(Check {
@@ -27,7 +27,7 @@ macro_rules! checks {
             origin: $origin,
             consequence: $consequence,
             remedy: $remedy,
-            hides: &[$($($hides),*)?],
+            explains: &[$($($explains),*)?],
             needs: &[$(Part::$need),*],
             parts: &[$(Part::$need,)* $($(Part::$more),+)?],
         }),*];
@@ -50,7 +50,7 @@ checks! {
         origin: "kernel: drivers/infiniband/core/device.c",
         consequence: "all applications of the host use TCP",
         remedy: "modprobe the driver of the card, which lspci -k names; for software RDMA: rdma link add rxe0 type rxe netdev NETDEV",
-        hides: ["device.idle_function"],
+        explains: ["device.idle_function"],
     }
     "unreadable" Unknown Host [] {
         title: "All requested data can be read.",
@@ -67,7 +67,7 @@ checks! {
         origin: "rdmactl",
         consequence: "all queue pairs of the device are closed",
         remedy: "read the kernel log: dmesg | grep DEVICE",
-        hides: ["device.count_differs"],
+        explains: ["device.count_differs"],
     }
     "device.file_missing" Fail Host [; Verbs] {
         title: "Each device has its device file.",
@@ -76,7 +76,7 @@ checks! {
         origin: "rdma-core: Documentation/libibverbs.md",
         consequence: "programs cannot open the device; in a container this is the usual cause of TCP",
         remedy: "on a host: mknod -m 666 /dev/infiniband/uverbsN c MAJOR MINOR, with the numbers of /sys/class/infiniband_verbs/uverbsN/dev; in a container: docker run --device=/dev/infiniband",
-        hides: ["unreadable"],
+        explains: ["unreadable"],
     }
     "device.file_denied" Fail Host [; Verbs] {
         title: "The user may open the device files.",
@@ -85,7 +85,7 @@ checks! {
         origin: "rdma-core: Documentation/libibverbs.md, Permissions (mode 0666)",
         consequence: "programs of this user cannot use RDMA",
         remedy: "usermod -aG GROUP USER; or in /etc/udev/rules.d: KERNEL==\"uverbs*\", MODE=\"0666\"",
-        hides: ["unreadable"],
+        explains: ["unreadable"],
     }
     "device.no_provider" Fail Port [Verbs] {
         title: "libibverbs has a userspace provider for each device.",
@@ -94,7 +94,7 @@ checks! {
         origin: "rdma-core: libibverbs/dynamic_driver.c",
         consequence: "ibv_devices does not list the device; programs use TCP",
         remedy: "apt install ibverbs-providers; dnf install libibverbs",
-        hides: ["unreadable"],
+        explains: ["unreadable"],
     }
     "device.no_guid" Fail Port [; PciLinks] {
         title: "Each InfiniBand device has a node GUID.",
@@ -103,7 +103,7 @@ checks! {
         origin: "kernel: drivers/infiniband/hw/mlx5/ib_virt.c",
         consequence: "the subnet manager never activates the ports",
         remedy: "on the hypervisor: ip link set INTERFACE vf N node_guid GUID",
-        hides: ["port.not_active", "port.down"],
+        explains: ["port.not_active", "port.down"],
     }
     "device.numa_unknown" Info Port [; PciLinks] {
         title: "The NUMA node of each device is known.",
@@ -137,32 +137,32 @@ checks! {
         consequence: "traffic of the GPU crosses a host bridge or the CPU interconnect",
         remedy: "repair the port of the nearest device",
     }
-    "port.down" Fail Port [; Counters Gids Netdevs System] {
+    "port.down" Fail Port [; Counters Details Gids Netdevs PciLinks System] {
         title: "Each port has a link.",
-        applies_to: "every port; info if no address, bond, LID or traffic shows that the port is to be used, another port of the card (Ethernet: of the host) is active, and no other host uses the port",
-        rule: "the state is DOWN, and the physical state is not LinkUp",
+        applies_to: "every port; info if no address, bond, LID or traffic shows that the port is to be used, another port of the card (Ethernet: of the host, unless a card of the same board works) is active, and no other host uses the port",
+        rule: "the state is DOWN, the physical state is not Disabled, and on InfiniBand and Omni-Path it is not LinkUp",
         origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
         consequence: "no traffic passes the port",
         remedy: "connect or replace the cable; enable the switch port",
-        hides: ["port.slow", "port.pci_slow", "port.link_lost", "port.errors", "gpu.far"],
+        explains: ["port.slow", "port.pci_slow", "port.link_lost", "port.errors", "gpu.far"],
     }
-    "port.disabled" Fail Port [; Counters Gids Netdevs System] {
+    "port.disabled" Fail Port [; Counters Details Gids Netdevs PciLinks System] {
         title: "Each port is enabled.",
-        applies_to: "every port; info as for port.down; warn if the port was in use, and the conditions of port.down for other ports hold",
-        rule: "the physical state is Disabled",
+        applies_to: "every port; info as for port.down; warn if an address, a bond, a LID or traffic shows that the port was used, another port works as for port.down, and the port is off on all of several hosts",
+        rule: "the state is DOWN, and the physical state is Disabled",
         origin: "gpud: check_thresholds.go",
         consequence: "no traffic passes the port",
         remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable; Omni-Path: opaportconfig enable",
-        hides: ["port.slow", "port.link_lost", "port.errors", "gpu.far"],
+        explains: ["port.slow", "port.link_lost", "port.errors", "gpu.far"],
     }
-    "port.not_active" Fail Port [; Counters Gids Netdevs System] {
+    "port.not_active" Fail Port [; Counters Details Gids Netdevs PciLinks System] {
         title: "A subnet manager has activated each port with a link.",
         applies_to: "InfiniBand and Omni-Path ports; usNIC and iWARP ports, which need an address; info as for port.down",
-        rule: "the physical state is LinkUp, and the state is INIT, ARMED or DOWN",
+        rule: "the state is INIT or ARMED; on InfiniBand and Omni-Path also DOWN with the physical state LinkUp",
         origin: "InfiniBand specification, volume 1, chapter 14; captures of BlueField-3",
         consequence: "no traffic passes the port",
         remedy: "rdmactl fabric sm; systemctl start opensm; for Omni-Path: systemctl start opafm",
-        hides: ["port.slow", "gpu.far"],
+        explains: ["port.slow", "gpu.far"],
     }
     "port.slow" Warn Port [; Netlink] {
         title: "Each port has the rate of comparable ports.",
@@ -190,7 +190,7 @@ checks! {
     }
     "port.errors" Warn Port [Counters] {
         title: "No error counter rises.",
-        applies_to: "ports of two samples (--watch, top)",
+        applies_to: "ports of two samples (--sample, top)",
         rule: "an error counter rose between two samples",
         origin: "rdmactl",
         consequence: "packets are lost or sent again",
@@ -231,7 +231,7 @@ checks! {
     "gid.none_usable" Fail Port [Gids; Netdevs PciLinks] {
         title: "Each RoCE port has a RoCE v2 GID with an IP address.",
         applies_to: "active RoCE ports",
-        rule: "no GID; warn if all are link-local (fe80::); info if the interface is a member of another one, if no port of the adapter type has an address and another port of the host works, or if all GIDs with an IP address are RoCE v1",
+        rule: "no GID; warn if all are link-local (fe80::); info if no port of the adapter type has an address and another port of the host works or the interface is a member of another one, if a member is a virtual function or the backup of a bond, or if all GIDs with an IP address are RoCE v1",
         origin: "NCCL: src/transport/net_ib/connect.cc, validGid",
         consequence: "rdma_cm, NCCL and UCX do not find an address",
         remedy: "ip addr add ADDRESS/PREFIX dev NETDEV",
@@ -340,14 +340,14 @@ checks! {
         consequence: "too little memory for programs",
         remedy: "lower connMaxInternodeNum, connRDMABufNum or connRDMABufSize",
     }
-    "module.missing" Fail Host [System] {
+    "module.missing" Fail Host [Details System] {
         title: "The kernel modules that RDMA programs need are loaded.",
         applies_to: "hosts with an RDMA device",
         rule: "ib_uverbs is neither loaded nor built in; warn for rdma_ucm on hosts with IB, RoCE, iWARP or OPA ports, and for ib_umad on hosts with IB or OPA ports",
         origin: "rdma-core: kernel-boot/modules/rdma.conf, infiniband.conf",
         consequence: "programs cannot open devices, use rdma_cm or send MADs",
         remedy: "modprobe MODULE; for each boot: a file in /etc/modules-load.d",
-        hides: ["device.no_provider"],
+        explains: ["device.no_provider"],
     }
     "device.idle_function" Warn Host [System; Netdevs] {
         title: "Each network card that supports RDMA has an RDMA device.",
@@ -476,7 +476,7 @@ checks! {
         origin: "kernel: mlx5 health.c, cmd.c; NVSentinel: fatal patterns",
         consequence: "the card does not work, even if its port looks active",
         remedy: "switch the power of the host off and on; update the firmware",
-        hides: ["port.*"],
+        explains: ["port.*"],
     }
     "log.firmware_file" Warn Host [System] {
         title: "The drivers found their firmware files.",
@@ -493,7 +493,7 @@ checks! {
         origin: "kernel: drivers/base/dd.c",
         consequence: "the card has no RDMA device",
         remedy: "dmesg | grep PCI; update firmware and driver",
-        hides: ["device.idle_function"],
+        explains: ["device.idle_function"],
     }
     "log.transmit_timeout" Warn Host [System] {
         title: "No transmit queue of an RDMA card stood still.",
@@ -534,7 +534,7 @@ checks! {
         origin: "RFC 5227",
         consequence: "packets arrive at either host",
         remedy: "remove the address from one host: ip addr del ADDRESS dev NETDEV",
-        hides: ["gid.index_differs"],
+        explains: ["gid.index_differs"],
     }
     "mac.duplicate" Fail Fleet [Netdevs] {
         title: "No two hosts have the same MAC address.",
@@ -575,7 +575,7 @@ checks! {
         origin: "Broadcom: README of bnxt_re; kernel: iboe_get_mtu",
         consequence: "large messages fail, or run with the smaller path MTU",
         remedy: "ip link set NETDEV mtu MTU",
-        hides: ["port.mtu_low"],
+        explains: ["port.mtu_low"],
     }
     "firmware.differs" Warn Fleet [] {
         title: "Devices of one board have the same firmware.",
@@ -593,7 +593,7 @@ checks! {
         consequence: "a spare part with other default settings",
         remedy: "check the part number",
     }
-    "device.slot_differs" Info Fleet [] {
+    "device.slot_differs" Info Fleet [Details] {
         title: "Devices of one name are in the same slot on all hosts.",
         applies_to: "three or more hosts with a device of this name and type",
         rule: "the PCI address differs from that of two thirds of the devices",
@@ -616,7 +616,7 @@ checks! {
         origin: "gpud: threshold_default.go; majority of the hosts",
         consequence: "jobs that expect all adapters fail or run slowly",
         remedy: "lspci; echo 1 > /sys/bus/pci/rescan; reseat the card",
-        hides: ["device.slot_differs", "board.differs"],
+        explains: ["device.slot_differs", "board.differs"],
     }
     "roce.version_differs" Fail Fleet [Gids] {
         title: "All RoCE ports support the RoCE version of their peers.",
@@ -650,7 +650,7 @@ checks! {
         consequence: "a fixed NCCL_IB_GID_INDEX or UCX_IB_GID_INDEX fails on these hosts",
         remedy: "unset the variables; the libraries then choose the index",
     }
-    "lmc.differs" Info Fleet [] {
+    "lmc.differs" Info Fleet [Details] {
         title: "All ports of a subnet have the same LMC.",
         applies_to: "active InfiniBand ports",
         rule: "the LMC differs from that of two thirds of the ports",
@@ -681,7 +681,7 @@ checks! {
         origin: "majority of the hosts",
         consequence: "one host has a higher latency",
         remedy: "cpupower frequency-set -g GOVERNOR",
-        hides: ["setting.governor"],
+        explains: ["setting.governor"],
     }
     "dma.differs" Warn Fleet [System] {
         title: "All devices of a driver have the same IOMMU type.",
@@ -690,7 +690,7 @@ checks! {
         origin: "majority of the hosts",
         consequence: "one host is slower",
         remedy: "the same iommu= option on all hosts",
-        hides: ["dma.translated"],
+        explains: ["dma.translated"],
     }
     "limit.differs" Warn Fleet [System] {
         title: "All hosts have the same limit of locked memory.",
@@ -707,7 +707,7 @@ checks! {
         origin: "kernel: Documentation/infiniband/ipoib.rst; majority of the hosts",
         consequence: "the bandwidth depends on the pair of hosts",
         remedy: "echo MODE > /sys/class/net/NETDEV/mode; ip link set NETDEV mtu MTU",
-        hides: ["ipoib.mtu"],
+        explains: ["ipoib.mtu"],
     }
     "fabric.no_manager" Fail Subnet [Fabric] {
         title: "The subnet has a master subnet manager.",
@@ -716,7 +716,7 @@ checks! {
         origin: "InfiniBand specification, volume 1, chapter 14",
         consequence: "no port becomes active; no route changes",
         remedy: "systemctl start opensm, or enable the subnet manager of a switch",
-        hides: ["fabric.port_not_active", "fabric.route_missing"],
+        explains: ["fabric.port_not_active", "fabric.route_missing"],
     }
     "fabric.two_managers" Fail Subnet [Fabric] {
         title: "The subnet has only one master subnet manager.",
@@ -725,7 +725,7 @@ checks! {
         origin: "UFM: Fabric Validation",
         consequence: "both assign LIDs and routes",
         remedy: "systemctl stop opensm on all hosts but one",
-        hides: ["fabric.duplicate_lid"],
+        explains: ["fabric.duplicate_lid"],
     }
     "fabric.port_not_active" Warn Subnet [Fabric] {
         title: "All ports with a link are active.",

@@ -77,8 +77,9 @@ impl Policy {
         Some(format!("accepted{until} by {}: {}", self.file, entry.reason))
     }
 
-    /// Returns the last day on which the site accepted a finding that it accepts no longer.
-    pub fn expired(&self, host: &str, finding: &Finding) -> Option<&str> {
+    /// Returns the last day of the first acceptance of a finding that has a last day, also if
+    /// that day is in the future.
+    pub fn accepted_until(&self, host: &str, finding: &Finding) -> Option<&str> {
         let mut about = self.accepted.iter().filter(|one| one.is_about(host, finding));
         about.find_map(|one| one.until.as_deref())
     }
@@ -121,7 +122,7 @@ fn an_acceptance_is_bound_to_check_host_subject_and_day() {
         Some("accepted until 2027-01-31 by site.toml: no cable")
     );
     assert_eq!(accepts("n1", &finding("port.down", 1), "2027-02-01"), None);
-    assert_eq!(policy.expired("n1", &finding("port.down", 1)), Some("2027-01-31"));
+    assert_eq!(policy.accepted_until("n1", &finding("port.down", 1)), Some("2027-01-31"));
     assert_eq!(accepts("n2", &finding("port.down", 1), "2027-01-01"), None);
     assert_eq!(accepts("n1", &finding("port.down", 2), "2027-01-01"), None);
     assert_eq!(accepts("n1", &finding("gid.none_usable", 1), "2027-01-01"), None);

@@ -13,7 +13,7 @@ use crate::model::ping::Code;
 pub enum VerdictChecks {
     /// A finding of one of these checks is the cause; the most specific check comes first.
     AnyOf(&'static [&'static str]),
-    /// No check reads the cause, for this reason.
+    /// No check shows the cause, for this reason.
     NoCheck(&'static str),
 }
 
@@ -29,9 +29,10 @@ impl VerdictChecks {
             | Code::PeerHung => AnyOf(&["host.silent"]),
             Code::Udp4791Blocked => NoCheck("no check reads rules of firewalls and switches"),
             Code::Bridge => NoCheck("no check reads bridges"),
-            Code::MacDuplicate | Code::NoNeighbour => AnyOf(&["mac.duplicate"]),
+            Code::MacDuplicate => AnyOf(&["mac.duplicate"]),
+            Code::NoNeighbour => NoCheck("no check reads VLANs and routes of the switches"),
             Code::MtuBlackhole | Code::MtuMismatch => AnyOf(&["mtu.differs"]),
-            Code::NoRoute => AnyOf(&["network.overlaps"]),
+            Code::NoRoute => NoCheck("no check compares the routing tables of two hosts"),
             Code::Prohibited => NoCheck("no check reads routes of type unreachable or prohibit"),
             Code::LinkDown => AnyOf(&["port.disabled", "port.down", "port.not_active"]),
             Code::Asymmetric => AnyOf(&["network.reverse_path", "network.arp"]),
@@ -61,8 +62,7 @@ impl VerdictChecks {
                 "gid.none_usable",
             ]),
             Code::NoListener => AnyOf(&["service.iwpmd"]),
-            Code::RailDown => AnyOf(&["mac.duplicate", "address.duplicate"]),
-            Code::NoAck => AnyOf(&["lid.duplicate"]),
+            Code::RailDown | Code::NoAck => NoCheck("no check reads the path between two ports"),
             Code::NotPosting => NoCheck("no check reads the load of the CPUs"),
             Code::Loss => AnyOf(&["port.errors", "log.cable"]),
             Code::Corrupted => NoCheck("no check reads errors of memory and PCI Express"),

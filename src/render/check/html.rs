@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::clock::utc_text;
 use crate::model::{CheckReport, CheckedFinding, Severity};
 use crate::names;
+use crate::render::escape;
 use crate::render::json::TOOL;
 use crate::render::ping::xml;
 
@@ -26,7 +27,7 @@ pub(super) fn page(taken_ns: Option<u64>, report: &CheckReport, summary: &str) -
          <meta name=\"viewport\" content=\"width=device-width\"><title>rdmactl check {time}</title>\
          <style>{STYLE}</style></head><body>\n<h1>rdmactl check</h1>\n<p>{time} {TOOL}</p>\n\
          <p>{}</p>\n",
-        xml(summary)
+        text(summary)
     );
     for found in &report.findings {
         write_finding(&mut page, found);
@@ -58,16 +59,21 @@ pub(super) fn page(taken_ns: Option<u64>, report: &CheckReport, summary: &str) -
     page + "</table>\n</body></html>\n"
 }
 
+/// Escapes text for the terminal and for HTML: a line break of a host begins no line.
+fn text(foreign: &str) -> String {
+    xml(&escape(foreign))
+}
+
 fn write_row(page: &mut String, cells: &[String]) {
     *page += "<tr>";
     for cell in cells {
-        let _ = write!(page, "<td>{}</td>", xml(cell));
+        let _ = write!(page, "<td>{}</td>", text(cell));
     }
     *page += "</tr>\n";
 }
 
 fn write_finding(page: &mut String, found: &CheckedFinding) {
-    let CheckedFinding { check, finding, hides } = found;
+    let CheckedFinding { check, finding, explains } = found;
     let class = match finding.severity {
         Severity::Fail => "fail",
         Severity::Warn => "warn",
@@ -77,12 +83,12 @@ fn write_finding(page: &mut String, found: &CheckedFinding) {
     let _ = writeln!(
         page,
         "<section class=\"{class}\"><h3>{class}: {} {}: {}</h3><p>{}</p><dl>",
-        xml(&names::fold(&finding.hosts)),
-        xml(&finding.subject.to_string()),
+        text(&names::fold(&finding.hosts)),
+        text(&finding.subject.to_string()),
         check.id,
-        xml(&finding.what)
+        text(&finding.what)
     );
-    let explains: Vec<&str> = hides.iter().copied().collect();
+    let explains: Vec<&str> = explains.iter().copied().collect();
     let rule = format!("{} ({})", check.rule, check.origin);
     for (name, value) in [
         ("fix", finding.fix.as_deref().unwrap_or_default()),
@@ -92,7 +98,7 @@ fn write_finding(page: &mut String, found: &CheckedFinding) {
         ("consequence", check.consequence),
     ] {
         if !value.is_empty() {
-            let _ = writeln!(page, "<dt>{name}</dt><dd><code>{}</code></dd>", xml(value));
+            let _ = writeln!(page, "<dt>{name}</dt><dd><code>{}</code></dd>", text(value));
         }
     }
     *page += "</dl></section>\n";
@@ -103,12 +109,17 @@ fn text_of_a_host_is_no_markup() {
     use crate::model::{Finding, HostResults, Subject, check};
     let finding = Finding {
         hosts: vec!["<b>".into()],
-        ..Finding::new(Severity::Fail, "port.down", Subject::Part("\"&\u{202e}".into()), "<script>")
+        ..Finding::new(
+            Severity::Fail,
+            "port.down",
+            Subject::Part("\"&\u{202e}".into()),
+            "<script>\nfix: x",
+        )
     };
     let found = CheckedFinding {
         check: check("port.down").unwrap(),
         finding,
-        hides: std::collections::BTreeSet::default(),
+        explains: std::collections::BTreeSet::default(),
     };
     let report = CheckReport {
         findings: vec![found.clone()],
@@ -117,7 +128,7 @@ fn text_of_a_host_is_no_markup() {
         usual: Vec::new(),
     };
     let all = page(Some(0), &report, "<s>");
-    for text in ["<b>", "<script>", "<i>", "<u>", "<s>", "\u{202e}", "\"&"] {
+    for text in ["<b>", "<script>", "<i>", "<u>", "<s>", "\u{202e}", "\"&", "\nfix"] {
         assert!(!all.contains(text), "{text}: {all}");
     }
     assert!(all.contains("1970-01-01") && all.contains("&lt;script&gt;"), "{all}");

@@ -99,7 +99,7 @@ mod tests {
                 )
                 .fix("check the cable")
             },
-            hides: std::collections::BTreeSet::default(),
+            explains: std::collections::BTreeSet::default(),
         };
         CheckReport {
             findings: severities.iter().map(found).collect(),

@@ -102,12 +102,12 @@ fn right(state: &State) -> Vec<Word> {
     let taken_ns = snapshot.sample.taken_ns;
     let Timeline::Live(every) = state.settings.timeline else {
         // Data from the past has a date and a mark, so that it is not taken for live data.
-        let mark = match (state.settings.timeline, snapshot.place) {
+        let mark = match (state.settings.timeline, snapshot.position) {
             (Timeline::Recording, Some(RecordingPosition { is_paused: true, .. })) => "PAUSED",
             (Timeline::Recording, _) => "REPLAY",
             _ => "CAPTURE",
         };
-        let position = snapshot.place.map(|at| format!("{}/{}", at.position, at.count));
+        let position = snapshot.position.map(|at| format!("{}/{}", at.position, at.count));
         words.push((mark.to_owned(), Token::Warn));
         words.extend(position.map(|text| (text, Token::Accent)));
         words.push((utc_text(taken_ns), Token::Plain));

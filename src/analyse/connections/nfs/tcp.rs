@@ -141,15 +141,29 @@ fn confirmed(connection: Connection, mount: &NfsMount, is_elsewhere: bool) -> Co
 
 /// Returns the fix: unmount all mounts of the server, then mount with RDMA.
 fn remount(mount: &NfsMount) -> String {
-    let version = mount.version.as_deref().unwrap_or("4.2");
+    let is_version = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let version = mount.version.as_deref().filter(is_version).unwrap_or("4.2");
     let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
     format!(
         "list the mounts (nfsstat -m); when they are idle, unmount all {} mounts \
          of {}, then: mount -o {} {} {}",
         used(mount).word(),
-        server(&mount.device).unwrap_or(&mount.device),
+        quoted(server(&mount.device).unwrap_or(&mount.device)),
         quoted(&options),
         quoted(&mount.device),
         quoted(&mount.mount_point),
     )
+}
+
+#[test]
+fn the_fix_of_a_mount_has_no_foreign_version() {
+    let fix = |version: &str| {
+        let mount = serde_json::json!({
+            "device": "10.9.0.1:/", "mount_point": "/mnt", "version": version, "proto": "tcp",
+            "port": 2049, "address": "10.9.0.1", "transports": [],
+        });
+        remount(&serde_json::from_value(mount).unwrap())
+    };
+    assert!(fix("4.1").ends_with("mount -o vers=4.1,proto=rdma,port=20049 10.9.0.1:/ /mnt"));
+    assert!(fix("x\n  fix: reboot").contains("mount -o vers=4.2,"));
 }

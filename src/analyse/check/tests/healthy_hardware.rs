@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::tests::{checked, cluster, reports};
+use super::{checked, cluster, reports};
 use crate::model::{CheckReport, CheckedFinding};
 
 /// Returns the report of the cluster after a change of its hosts.
@@ -100,11 +100,42 @@ fn a_port_without_an_address_is_a_fault_only_if_it_is_for_rdma() {
         }
     });
     assert_eq!(found(&report, ID), ["warn n1,n2,n3,n4"], "no other port works");
+    let of_member = |host: &mut Value| {
+        remove_address(host);
+        host["netdevs"][1]["master"] = json!("br0");
+    };
+    let report = after(|hosts| of_member(&mut hosts[2]));
+    assert_eq!(found(&report, ID), ["warn n3"], "the bridge lost its address");
     let report = after(|hosts| {
-        remove_address(&mut hosts[2]);
-        hosts[2]["netdevs"][1]["master"] = json!("eth9");
+        for host in hosts {
+            of_member(host);
+            host["devices"].as_array_mut().unwrap().remove(0);
+        }
     });
-    assert_eq!(found(&report, ID), ["info n3"], "the virtual function of a guest on Azure");
+    assert_eq!(found(&report, ID), ["info n1,n2,n3,n4"], "guests on Azure");
+    let report = after(|hosts| {
+        of_member(&mut hosts[2]);
+        hosts[2]["devices"][1]["pci_link"]["physical_function"] = json!("0000:80:00.0");
+    });
+    assert_eq!(found(&report, ID), ["info n3"], "a virtual function");
+}
+
+#[test]
+fn the_backup_of_a_bond_has_no_address() {
+    let result = |active: &str, has_gids: bool| {
+        let report = after(|hosts| {
+            remove_address(&mut hosts[2]);
+            let port = &mut hosts[2]["devices"][1]["ports"][0];
+            port["netdev"] = json!("eth1");
+            if !has_gids {
+                port["gids"] = json!([]);
+            }
+            hosts[2]["netdevs"][1]["bond"]["active"] = json!(active);
+        });
+        report.hosts[2].results["gid.none_usable"].word()
+    };
+    assert_eq!((result("eth0", true), result("eth0", false)), ("info", "skip"));
+    assert_eq!((result("eth1", true), result("eth1", false)), ("warn", "fail"), "active");
 }
 
 #[test]
