@@ -16,7 +16,7 @@ use crate::collect::{host_report, import_fabric};
 use crate::compat::ask_everything;
 use crate::hosts::{Host, HostSet};
 use crate::model::{Fabric, HostReport, Part, Parts, Via};
-use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
+use crate::source::{Entry, Live, Recorded, Recorder, Source, VerbsChild};
 
 use super::{Advice, host_selection};
 
@@ -58,8 +58,13 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         // Hosts that were named on the command line when the capture was made are named again.
         let is_own = |head: &CapturedHost| matches!(head.via, Via::Local | Via::File);
         let hosts_named = !matches!(&capture.hosts[..], [(head, _)] if is_own(head));
-        let (hosts, used) = replay(capture, parts);
-        let saved = global.save.as_ref().map_or(Ok(()), |path| save(&used, path));
+        let (hosts, saved) = match &global.save {
+            None => (reports(capture, parts), Ok(())),
+            Some(path) => {
+                let (hosts, used) = replay(capture, parts);
+                (hosts, save(&used, path))
+            }
+        };
         return Ok(Reports { hosts, hosts_named, taken_ns, saved });
     }
     let (report, saved) = if let Some(path) = &global.save {
@@ -84,7 +89,7 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
     if read.is_err() || start != *b"{" {
         return Ok(None);
     }
-    let (reports, _) = replay(Capture::read(path)?, &[Part::Fabric].into());
+    let reports = reports(Capture::read(path)?, &[Part::Fabric].into());
     let fabrics: Vec<Fabric> =
         reports.into_iter().filter_map(|report| report.fabrics).flatten().collect();
     if fabrics.is_empty() {
@@ -220,20 +225,36 @@ pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     capture.save(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Derives reports from a capture; also returns the part of the capture that the reports used.
-pub(super) fn replay(capture: Capture, parts: &Parts) -> (Vec<HostReport>, Capture) {
+/// Derives reports from a capture.
+fn reports(capture: Capture, parts: &Parts) -> Vec<HostReport> {
+    let of_host = |(head, entries): (CapturedHost, Vec<Entry>)| {
+        report(&head, &Recorded::new(entries, head.taken_ns), parts)
+    };
+    capture.hosts.into_iter().map(of_host).collect()
+}
+
+/// Derives reports from a capture, and records which part of the capture the reports use.
+fn replay(capture: Capture, parts: &Parts) -> (Vec<HostReport>, Capture) {
     let taken_ns = capture.taken_ns;
     let replay = |(head, entries): (CapturedHost, Vec<Entry>)| {
-        if let Some(failure) = &head.failure {
-            return (HostReport::failed(&*head.host, failure.clone()), (head, entries));
+        if head.failure.is_some() {
+            return (report(&head, &Recorded::new(Vec::new(), None), parts), (head, entries));
         }
         let recorder = Recorder::new(Recorded::new(entries, head.taken_ns));
-        let mut report = host_report(&recorder, parts, &*head.host, Via::File);
-        report.problems.extend(head.incomplete());
-        (report, (head, recorder.into_entries()))
+        (report(&head, &recorder, parts), (head, recorder.into_entries()))
     };
     let (reports, hosts) = capture.hosts.into_iter().map(replay).unzip();
     (reports, Capture { taken_ns, hosts })
+}
+
+/// Derives the report of a host of a capture.
+fn report(head: &CapturedHost, source: &dyn Source, parts: &Parts) -> HostReport {
+    if let Some(failure) = &head.failure {
+        return HostReport::failed(&*head.host, failure.clone());
+    }
+    let mut report = host_report(source, parts, &*head.host, Via::File);
+    report.problems.extend(head.incomplete());
+    report
 }
 
 #[test]
