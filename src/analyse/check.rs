@@ -35,7 +35,7 @@ use std::fmt::Display;
 
 use crate::analyse::verdict::plain_or;
 use crate::model::ping::PingReport;
-use crate::model::{CheckReport, Connection, HostReport, Policy, selects_check};
+use crate::model::{CheckReport, Connection, HostReport, Policy, Severity, check, selects_check};
 pub use baseline::Baseline;
 pub use changed::Changed;
 pub use live::{HostFacts, PastProblem, live_findings};
@@ -66,6 +66,11 @@ fn responding<'run>(
     reports: &'run [&'run HostReport],
 ) -> impl Iterator<Item = (usize, &'run HostReport)> + Clone {
     reports.iter().copied().enumerate().filter(|(_, report)| report.failure.is_none())
+}
+
+/// Returns the severity of a check in the catalogue.
+fn severity(id: &str) -> Severity {
+    check(id).map_or(Severity::Warn, |check| check.severity)
 }
 
 /// Formats a fix that is typed on a host: `on n3: COMMAND`.

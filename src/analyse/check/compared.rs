@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use super::majority::majority;
 use super::results::Results;
-use super::{on_host, responding};
+use super::{on_host, responding, severity};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
     Device, ExpectedValue, Finding, GidKind, HostReport, Netdev, Port, Protocol, Severity, Subject,
-    check,
 };
 
 /// Item that is compared with the items of its group.
@@ -349,8 +348,7 @@ impl Member<'_> {
             .replace("NETDEV", plain_or(name, "NETDEV"))
             .replace("PORT", &port);
         let id = comparison.id;
-        let severity = check(id).map_or(Severity::Warn, |check| check.severity);
-        let finding = Finding::new(severity, id, self.subject.clone(), what);
+        let finding = Finding::new(severity(id), id, self.subject.clone(), what);
         finding.fix(on_host(self.report, fix))
     }
 }

@@ -1,15 +1,14 @@
 //! Checks of the kernel log: faults of cards since boot.
 
 use super::results::Results;
-use super::{on_host, responding};
+use super::{on_host, responding, severity};
 use crate::analyse::verdict::plain_or;
-use crate::model::{Finding, HostReport, KernelFault, KernelFaultKind, Severity, Subject};
+use crate::model::{Finding, HostReport, KernelFault, KernelFaultKind, Subject};
 
 /// Check of a kind of fault.
 struct FaultRule {
     kind: KernelFaultKind,
     id: &'static str,
-    severity: Severity,
     /// Observation.
     what: &'static str,
     /// Fix; PCI stands for the address of the card.
@@ -20,14 +19,12 @@ const RULES: [FaultRule; 7] = [
     FaultRule {
         kind: KernelFaultKind::Firmware,
         id: "log.firmware",
-        severity: Severity::Fail,
         what: "the firmware of the card failed; the port may still look active",
         fix: "drain the host and switch its power off and on; then update the firmware",
     },
     FaultRule {
         kind: KernelFaultKind::FirmwareFile,
         id: "log.firmware_file",
-        severity: Severity::Warn,
         what: "the driver could not load a firmware file",
         fix: "install the firmware package (Debian: firmware-misc-nonfree, RHEL: linux-firmware), and \
          load the driver again",
@@ -35,35 +32,30 @@ const RULES: [FaultRule; 7] = [
     FaultRule {
         kind: KernelFaultKind::Probe,
         id: "log.probe",
-        severity: Severity::Fail,
         what: "the driver could not start the card",
         fix: "read all messages of the card: dmesg | grep PCI; then update firmware and driver",
     },
     FaultRule {
         kind: KernelFaultKind::TransmitTimeout,
         id: "log.transmit_timeout",
-        severity: Severity::Warn,
         what: "a transmit queue of the interface did not move for seconds",
         fix: "look for pause frames: ethtool -S NETDEV | grep pause; then update firmware and driver",
     },
     FaultRule {
         kind: KernelFaultKind::Cable,
         id: "log.cable",
-        severity: Severity::Warn,
         what: "the cable or transceiver reported an error",
         fix: "replace the cable or transceiver; ethtool -m NETDEV shows it",
     },
     FaultRule {
         kind: KernelFaultKind::Temperature,
         id: "log.temperature",
-        severity: Severity::Warn,
         what: "the card or transceiver was too hot",
         fix: "check the air flow; mget_temp -d PCI shows the temperature of an NVIDIA card",
     },
     FaultRule {
         kind: KernelFaultKind::SlotPower,
         id: "log.slot_power",
-        severity: Severity::Info,
         what: "the slot promises less power than the card may need; cards often work nevertheless",
         fix: "if the card is slow or stops, use another slot or update the BIOS",
     },
@@ -115,5 +107,5 @@ fn finding(report: &HostReport, fault: &KernelFault, rule: &FaultRule) -> Findin
     );
     let pci = fault.pci.as_deref().map_or("PCI", |pci| plain_or(pci, "PCI"));
     let fix = on_host(report, rule.fix.replace("PCI", pci));
-    Finding::new(rule.severity, rule.id, subject, what).fix(fix).source("/dev/kmsg")
+    Finding::new(severity(rule.id), rule.id, subject, what).fix(fix).source("/dev/kmsg")
 }
