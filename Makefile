@@ -39,10 +39,10 @@ lint: ## formatting, clippy, the text of comments and messages, and links
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test lab --test lab_full --test lab_chaos -- -D warnings
-	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --locked --no-deps
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --locked --no-deps --lib --examples
 
-test: setup lint ## installs what it needs; everything but the long tests of the lab itself
-	packaging/release x86_64
+test: setup ## installs what it needs; lint, and everything but the long tests of the lab itself
+	packaging/test-builds
 	$(CARGO) test --locked
 	lab/test quick
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab

@@ -15,10 +15,14 @@ mod cluster;
 mod consumers;
 #[path = "lab/iproute2.rs"]
 mod iproute2;
+#[path = "lab/iwarp.rs"]
+mod iwarp;
+#[path = "lab/older_tools.rs"]
+mod older_tools;
 #[path = "support/fields.rs"]
 mod table;
 
-use cluster::{Cluster, roce};
+use cluster::roce;
 use serde_json::Value;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
@@ -124,31 +128,6 @@ fn the_portable_binary_is_sent_to_the_oldest_release() {
 }
 
 #[test]
-fn a_node_without_rdma_core_is_read_and_says_what_it_lacks() {
-    let lab = roce();
-    lab.on("n4", "mkdir /run/core; mv /usr/lib/*/lib{ibverbs,rdmacm}.so* /run/core");
-    let agent = lab.rdmactl(&["devices", "-v", "-H", "n4"]);
-    let ping = lab.matrix("n[1,4]", &["n1", "n4"]);
-    lab.on("n4", "mv /usr/local/bin/rdmactl /run/hidden");
-    let shell = lab.rdmactl(&["devices", "-H", "n4"]);
-    lab.on("n4", "mv /run/hidden /usr/local/bin/rdmactl");
-    lab.on("n4", "mv /run/core/* /usr/lib/x86_64-linux-gnu; rmdir /run/core");
-    let install = "install the packages libibverbs1 and ibverbs-providers";
-    for (answer, via) in [(&agent, "agent"), (&shell, "sh")] {
-        let host = &answer.json["hosts"][0];
-        assert_eq!((&host["via"], &host["devices"][0]["name"]), (&via.into(), &"rxe0".into()));
-        assert_eq!(host["devices"][0]["ports"][0]["state"], "active", "{host}");
-    }
-    let said = agent.json["hosts"][0].to_string();
-    assert!(said.contains(install), "{said}");
-    ping.assert_only("n4", &["local.library"], &["open"]);
-    for pair in ping.pairs() {
-        let hint = pair["verdict"]["hint"].as_str().unwrap_or_default();
-        assert!(hint.contains(install), "{pair}");
-    }
-}
-
-#[test]
 fn where_root_may_not_log_in_sudo_reads_what_only_root_may() {
     let lab = roce();
     lab.lab(&["fault", "ssh-refuse-user", "n2"]);
@@ -209,21 +188,6 @@ fn an_older_soft_roce_is_not_brought_to_hang_by_its_own_firewall() {
             (&pair["route"]["unreliable"], &pair["datagrams"]),
             (&false.into(), &Value::Null)
         );
-    }
-}
-
-#[test]
-fn a_filter_in_one_direction_differs_from_a_filter_in_both() {
-    let lab = roce();
-    lab.lab(&["fault", "udp4791-drop-in", "n2"]);
-    let answer = lab.rdmactl(&["ping", "--matrix", "n2,n4"]);
-    assert_eq!(answer.code, 1, "{}", answer.stderr);
-    for pair in answer.json["pairs"].as_array().unwrap() {
-        assert_eq!(pair["verdict"]["code"], "path.asymmetric", "{pair}");
-        assert_eq!(pair["transport"], "tcp-fallback", "{pair}");
-        // What n2 sends arrives; it hears nothing.
-        let heard_by_n2 = if pair["source"] == 0 { "heard_by_source" } else { "heard_by_target" };
-        assert_eq!(pair["datagrams"][heard_by_n2], 0, "{pair}");
     }
 }
 
@@ -308,27 +272,6 @@ fn the_kernel_of_a_host_that_serves_no_mads_is_not_taken_for_a_server() {
     assert_eq!(mads(pair), (3, 0), "{pair}");
 }
 
-#[test]
-fn mads_do_not_bring_an_older_soft_roce_to_hang_by_its_own_firewall() {
-    let lab = roce();
-    lab.lab(&["fault", "udp4791-drop", "n1"]);
-    let matrix = lab.ping(&["--mad", "--matrix", "n[1-2]"], &["n1", "n2"]);
-    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["connect"]);
-}
-
-#[test]
-fn a_slow_path_is_slow_and_not_dead() {
-    let lab = roce();
-    lab.lab(&["fault", "delay", "n2", "--value", "300ms"]);
-    for (source, target) in [("n1", "n2"), ("n2", "n1")] {
-        let answer = lab.rdmactl(&["ping", "-H", source, target]);
-        let pair = &answer.json["pairs"][0];
-        assert_eq!((answer.code, &pair["verdict"]["code"]), (0, &"ok".into()), "{pair}");
-        assert!(pair["rdma"]["rtt_ns"]["p50"].as_u64().unwrap() > 290_000_000, "{pair}");
-        assert!(pair["tcp"]["rtt_ns"]["p50"].as_u64().unwrap() > 290_000_000, "{pair}");
-    }
-}
-
 /// What two processors need for four nodes varies by several times: only where the path itself
 /// takes longer than that is a delay more than chance.
 #[test]
@@ -347,16 +290,6 @@ fn a_node_that_answers_late_is_named_and_no_other() {
     // Half of a round trip has half of the 60 ms.
     let slower = slow["slower_ns"].as_u64().unwrap();
     assert!((20_000_000..45_000_000).contains(&slower), "{slow}");
-}
-
-#[test]
-fn a_lossy_path_is_not_a_blocked_one() {
-    let lab = roce();
-    lab.lab(&["fault", "loss", "n3", "--value", "20%"]);
-    // Retransmissions take longer than the time limit of a healthy matrix.
-    let matrix = lab.ping(&["--matrix", SET, "--slot", "100ms"], ALL);
-    matrix.assert_all_well(12);
-    assert_eq!(warnings(&matrix), [("path.lossy".into(), vec![2])], "{matrix:?}");
 }
 
 /// In two seconds without a lost packet, a pair has 50 round trips or more. n3 sends two packets
@@ -402,16 +335,6 @@ fn an_address_of_two_nodes_is_named_and_not_used() {
 }
 
 #[test]
-fn a_rail_in_a_wrong_subnet_is_a_warning() {
-    let lab = Cluster::up("rails", &["--nodes", "3", "--rails", "2"]);
-    lab.lab(&["reset"]);
-    lab.on("n3", "ip address flush dev eth2 scope global; ip address add 10.10.99.3/24 dev eth2");
-    let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
-    let missing = ("rail.missing".to_owned(), vec![2]);
-    assert_eq!(warnings(&matrix), [missing.clone(), missing], "{matrix:?}");
-}
-
-#[test]
 fn a_smaller_mtu_is_negotiated() {
     let lab = roce();
     lab.lab(&["fault", "mtu-small", "n4"]);
@@ -436,20 +359,6 @@ fn a_stopped_worker_is_a_hung_peer() {
 }
 
 #[test]
-fn a_stopped_supervisor_is_a_hung_peer() {
-    let lab = roce();
-    lab.lab(&["fault", "supervisor-stop", "n4", "--value", "1500"]);
-    lab.matrix(SET, ALL).assert_from_some_point_on("n4", "peer.hung");
-}
-
-#[test]
-fn a_killed_worker_is_a_dead_peer() {
-    let lab = roce();
-    lab.lab(&["fault", "worker-kill", "n1"]);
-    lab.matrix(SET, ALL).assert_only("n1", &["peer.dead"], ANY_STAGE);
-}
-
-#[test]
 fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
     let lab = roce();
     let alive = ["n1", "n2", "n3"];
@@ -464,44 +373,9 @@ fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
 }
 
 #[test]
-fn a_node_that_hangs_before_it_greets_is_an_unreached_peer() {
-    let lab = roce();
-    lab.lab(&["fault", "freeze", "n4"]);
-    lab.matrix(SET, &["n1", "n2", "n3"]).assert_only("n4", &["peer.unreached"], &["agent"]);
-}
-
-/// Every call of an older tool that a node has, beside ours: stdout, stderr and exit code.
-const SIDE_BY_SIDE: &str = r#"
-for call in ibstat 'ibstat -l' 'ibstat -s' 'ibstat -p' 'ibstat -V' 'ibstat -h' \
-    "ibstat $(ls /sys/class/infiniband | head -1) 1" 'ibstat nowhere_0' \
-    ibstatus 'ibstatus -h' 'ibstatus nowhere_0' ibv_devices \
-    ibv_devinfo 'ibv_devinfo -v' 'ibv_devinfo -l' 'ibv_devinfo -h' 'ibv_devinfo -d nowhere_0' \
-    "ibv_devinfo -v -d $(ls /sys/class/infiniband | head -1) -i 1" 'ibv_devinfo -i 9'
-do
-    $call >/tmp/theirs 2>/tmp/theirs.err; theirs=$?
-    rdmactl compat --timeout 60s $call >/tmp/ours 2>/tmp/ours.err; ours=$?
-    sed -i 's/: \[[0-9]*\]/: [PID]/' /tmp/theirs.err /tmp/ours.err
-    if cmp -s /tmp/theirs /tmp/ours && cmp -s /tmp/theirs.err /tmp/ours.err && [ $theirs = $ours ]
-    then echo same
-    else
-        echo "$call: exit $theirs and $ours"
-        diff -u /tmp/theirs /tmp/ours; diff -u /tmp/theirs.err /tmp/ours.err
-    fi
-done
-rm -f /tmp/theirs /tmp/theirs.err /tmp/ours /tmp/ours.err
-"#;
-
-fn assert_older_tools_are_matched(lab: &Cluster, nodes: &[&str]) {
-    for node in nodes {
-        let said = lab.on(node, SIDE_BY_SIDE);
-        assert_eq!(said, "same\n".repeat(19), "{node}");
-    }
-}
-
-#[test]
 fn older_tools_are_matched_on_three_releases() {
     let lab = roce();
-    assert_older_tools_are_matched(&lab, ALL);
+    older_tools::assert_matched(&lab, ALL);
     for (node, tool) in [("n2", "ibstat"), ("n3", "ibv_devinfo")] {
         assert_eq!(lab.compat(node, tool), lab.on(node, tool), "{tool} of {node} by -H");
     }
@@ -509,19 +383,5 @@ fn older_tools_are_matched_on_three_releases() {
 
 #[test]
 fn soft_iwarp_is_connected_through_the_connection_manager() {
-    let releases = ["n1=12,iwarp", "n2=13,iwarp", "n3=11,iwarp"];
-    let nodes =
-        ["--nodes", "3"].into_iter().chain(releases.iter().flat_map(|node| ["--node", node]));
-    let lab = Cluster::up("iwarp", &nodes.collect::<Vec<_>>());
-    assert_older_tools_are_matched(&lab, &["n1", "n2", "n3"]);
-    iproute2::assert_matched(&lab, "n[1-3]", &["n1", "n2", "n3"]);
-    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
-    matrix.assert_all_well(2);
-    for pair in matrix.pairs() {
-        assert_eq!(
-            (&pair["route"]["protocol"], &pair["route"]["method"]),
-            (&"iwarp".into(), &"cm".into())
-        );
-    }
-    lab.lab(&["down"]);
+    iwarp::assert_connected(&["12", "12"]);
 }

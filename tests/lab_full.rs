@@ -10,6 +10,14 @@ mod cluster;
 #[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/consumers.rs"]
 mod consumers;
+#[path = "lab/iproute2.rs"]
+mod iproute2;
+#[path = "lab/iwarp.rs"]
+mod iwarp;
+#[path = "lab/older_tools.rs"]
+mod older_tools;
+#[path = "support/fields.rs"]
+mod table;
 #[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "top/terminal.rs"]
 mod terminal;
@@ -918,4 +926,111 @@ fn bandwidth_of_soft_iwarp_is_measured_and_what_it_lacks_is_no_failure() {
     let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
     assert_eq!(codes(&matrix), ["rail.down"; 2], "{matrix:?}");
     lab.lab(&["down"]);
+}
+
+#[test]
+fn a_node_without_rdma_core_is_read_and_says_what_it_lacks() {
+    let lab = roce();
+    lab.on("n4", "mkdir /run/core; mv /usr/lib/*/lib{ibverbs,rdmacm}.so* /run/core");
+    let agent = lab.rdmactl(&["devices", "-v", "-H", "n4"]);
+    let ping = lab.matrix("n[1,4]", &["n1", "n4"]);
+    lab.on("n4", "mv /usr/local/bin/rdmactl /run/hidden");
+    let shell = lab.rdmactl(&["devices", "-H", "n4"]);
+    lab.on("n4", "mv /run/hidden /usr/local/bin/rdmactl");
+    lab.on("n4", "mv /run/core/* /usr/lib/x86_64-linux-gnu; rmdir /run/core");
+    let install = "install the packages libibverbs1 and ibverbs-providers";
+    for (answer, via) in [(&agent, "agent"), (&shell, "sh")] {
+        let host = &answer.json["hosts"][0];
+        assert_eq!((&host["via"], &host["devices"][0]["name"]), (&via.into(), &"rxe0".into()));
+        assert_eq!(host["devices"][0]["ports"][0]["state"], "active", "{host}");
+    }
+    let said = agent.json["hosts"][0].to_string();
+    assert!(said.contains(install), "{said}");
+    ping.assert_only("n4", &["local.library"], &["open"]);
+    for pair in ping.pairs() {
+        let hint = pair["verdict"]["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains(install), "{pair}");
+    }
+}
+
+#[test]
+fn a_filter_in_one_direction_differs_from_a_filter_in_both() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop-in", "n2"]);
+    let answer = lab.rdmactl(&["ping", "--matrix", "n2,n4"]);
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    for pair in answer.json["pairs"].as_array().unwrap() {
+        assert_eq!(pair["verdict"]["code"], "path.asymmetric", "{pair}");
+        assert_eq!(pair["transport"], "tcp-fallback", "{pair}");
+        // What n2 sends arrives; it hears nothing.
+        let heard_by_n2 = if pair["source"] == 0 { "heard_by_source" } else { "heard_by_target" };
+        assert_eq!(pair["datagrams"][heard_by_n2], 0, "{pair}");
+    }
+}
+
+#[test]
+fn mads_do_not_bring_an_older_soft_roce_to_hang_by_its_own_firewall() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop", "n1"]);
+    let matrix = lab.ping(&["--mad", "--matrix", "n[1-2]"], &["n1", "n2"]);
+    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["connect"]);
+}
+
+#[test]
+fn a_slow_path_is_slow_and_not_dead() {
+    let lab = roce();
+    lab.lab(&["fault", "delay", "n2", "--value", "300ms"]);
+    for (source, target) in [("n1", "n2"), ("n2", "n1")] {
+        let answer = lab.rdmactl(&["ping", "-H", source, target]);
+        let pair = &answer.json["pairs"][0];
+        assert_eq!((answer.code, &pair["verdict"]["code"]), (0, &"ok".into()), "{pair}");
+        assert!(pair["rdma"]["rtt_ns"]["p50"].as_u64().unwrap() > 290_000_000, "{pair}");
+        assert!(pair["tcp"]["rtt_ns"]["p50"].as_u64().unwrap() > 290_000_000, "{pair}");
+    }
+}
+
+#[test]
+fn a_lossy_path_is_not_a_blocked_one() {
+    let lab = roce();
+    lab.lab(&["fault", "loss", "n3", "--value", "20%"]);
+    // Retransmissions take longer than the time limit of a healthy matrix.
+    let matrix = lab.ping(&["--matrix", SET, "--slot", "100ms"], ALL);
+    matrix.assert_all_well(12);
+    assert_eq!(warnings(&matrix), [("path.lossy", &json!([2]))], "{matrix:?}");
+}
+
+#[test]
+fn a_rail_in_a_wrong_subnet_is_a_warning() {
+    let lab = Cluster::up("rails", &["--nodes", "3", "--rails", "2"]);
+    lab.lab(&["reset"]);
+    lab.on("n3", "ip address flush dev eth2 scope global; ip address add 10.10.99.3/24 dev eth2");
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
+    let missing = ("rail.missing", &json!([2]));
+    assert_eq!(warnings(&matrix), [missing, missing], "{matrix:?}");
+}
+
+#[test]
+fn a_stopped_supervisor_is_a_hung_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "supervisor-stop", "n4", "--value", "1500"]);
+    lab.matrix(SET, ALL).assert_from_some_point_on("n4", "peer.hung");
+}
+
+#[test]
+fn a_killed_worker_is_a_dead_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "worker-kill", "n1"]);
+    lab.matrix(SET, ALL).assert_only("n1", &["peer.dead"], ANY_STAGE);
+}
+
+#[test]
+fn a_node_that_hangs_before_it_greets_is_an_unreached_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "freeze", "n4"]);
+    lab.matrix(SET, &["n1", "n2", "n3"]).assert_only("n4", &["peer.unreached"], &["agent"]);
+}
+
+#[test]
+fn soft_iwarp_of_three_releases_is_connected_through_the_connection_manager() {
+    iwarp::assert_connected(&["12", "13", "11"]);
 }

@@ -2,15 +2,17 @@
 //! scontrol and NHC, the one of Slurm also in a real Slurm, and names that the recipes use exist.
 #![expect(clippy::expect_used, reason = "a test without its files fails")]
 
-#[path = "fleet/slurm.rs"]
-mod slurm;
+#[path = "fleet/bed.rs"]
+mod bed;
+#[path = "fleet/slurm_cluster.rs"]
+mod slurm_cluster;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use slurm::Cluster;
-use slurm::bed::{wait_until, write_program};
+use bed::{wait_until, write_program};
+use slurm_cluster::Cluster;
 
 fn recipes() -> String {
     fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recipes.md")).expect("recipes.md")

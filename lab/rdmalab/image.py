@@ -76,7 +76,7 @@ def build(release: Release, home: Path) -> None:
     """Builds into a folder beside `home` and renames it when all is well."""
     debs = Apt(release.codename).fetch(release.packages)
     say(f"{release.codename}: building the root image")
-    for stale in home.parent.glob("building-*"):
+    for stale in home.parent.glob(f"building-{release.number}-*"):
         shutil.rmtree(stale, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix=f"building-{release.number}-", dir=home.parent))
     root = work / "root"

@@ -27,7 +27,7 @@ def provide(release: Release) -> Path:
     """siw.ko for the kernel of the release's image, from the cache or built now."""
     version = image.provide(release).kernel_version
     module = cache_root() / "siw" / f"{version}.ko"
-    with locked(cache_root() / "siw" / "lock"):
+    with locked(cache_root() / "siw" / f"{version}.lock"):
         if not module.exists():
             build(release, version, module)
     return module
@@ -36,9 +36,9 @@ def provide(release: Release) -> Path:
 def build(release: Release, version: str, module: Path) -> None:
     debs = Apt(release.codename).fetch([f"linux-headers-{version}", release.siw_source, *TOOLS])
     say(f"{release.codename}: building soft-iWARP for {version}")
-    for stale in module.parent.glob("building-*"):
+    for stale in module.parent.glob(f"building-{version}-*"):
         shutil.rmtree(stale, ignore_errors=True)
-    work = Path(tempfile.mkdtemp(prefix="building-", dir=module.parent))
+    work = Path(tempfile.mkdtemp(prefix=f"building-{version}-", dir=module.parent))
     root = work / "root"
     kernels = ("linux-source-", "linux-image-")
     image.unpack([deb for deb in debs if not deb.path.name.startswith(kernels)], root)

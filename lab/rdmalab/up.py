@@ -20,18 +20,18 @@ def bring_up(options) -> Lab:
     """Boots a lab and returns it; whatever goes wrong, nothing is left behind."""
     doctor.require()
     nodes = parse_nodes(options.nodes, options.release, options.node)
-    images, kernel = {}, None
-    for release in sorted({node.release for node in nodes}):
-        found = image.provide(RELEASES[release])
-        images[str(release)] = {"home": str(found.home), "kernel": found.kernel_version}
-        kernel = found.kernel
-    siw_modules = {str(release): str(siw.provide(RELEASES[release]))
-                   for release in sorted({n.release for n in nodes if n.provider == "iwarp"})}
+    with ThreadPoolExecutor() as pool:
+        found = provide(pool, image.provide, {node.release for node in nodes})
+        siw_modules = provide(pool, siw.provide,
+                              {node.release for node in nodes if node.provider == "iwarp"})
+    images = {str(release): {"home": str(it.home), "kernel": it.kernel_version}
+              for release, it in found.items()}
     request = {
         "name": options.name, "nodes": [node.as_dict() for node in nodes],
         "rails": options.rails, "mtu": options.mtu, "owner": options.owner,
-        "max_age_s": options.max_age * 3600, "images": images, "siw": siw_modules,
-        "accelerator": accelerator.choose(kernel),
+        "max_age_s": options.max_age * 3600, "images": images,
+        "siw": {str(release): str(module) for release, module in siw_modules.items()},
+        "accelerator": accelerator.choose(found[max(found)].kernel),
     }
     keeper = start_keeper(request)
     try:
@@ -46,6 +46,11 @@ def bring_up(options) -> Lab:
         raise
     keeper.stdin.close()
     return lab
+
+
+def provide(pool: ThreadPoolExecutor, make, releases) -> dict:
+    """What `make` builds, or has built, for each release."""
+    return dict(zip(releases, pool.map(lambda number: make(RELEASES[number]), releases)))
 
 
 def start_keeper(request: dict) -> subprocess.Popen:

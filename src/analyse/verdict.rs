@@ -87,7 +87,7 @@ fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
         Stage::Agent | Stage::Choose | Stage::Tcp => Code::Agent,
         Stage::Open => judge_local(&failure.cause),
         Stage::Connect => judge_connect(&failure.cause, evidence),
-        stage => judge_status(&failure.cause).unwrap_or_else(|| match stage {
+        stage => judge_status(failure).unwrap_or_else(|| match stage {
             // Earlier messages of this kind passed, so a later failure is loss, not a block.
             Stage::FirstMessage if failure.done == 0 => judge_first_message(failure, evidence),
             Stage::FullMtu if failure.done == 0 => judge_full_mtu(&failure.cause),
@@ -302,10 +302,10 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a cause with one meaning at every message: a failed call, or a completion status that
-/// is no loss.
-fn judge_status(cause: &Cause) -> Option<Code> {
-    let status = match cause {
+/// Judges a cause with one meaning at every message: a failed call, or a completion status other
+/// than that of an unacknowledged message.
+fn judge_status(failure: &StepError) -> Option<Code> {
+    let status = match &failure.cause {
         Cause::Completion(status) => status,
         // The provider rejects a request of rdmactl.
         Cause::Errno(name) if name == "EINVAL" => return Some(Code::Agent),
@@ -316,6 +316,9 @@ fn judge_status(cause: &Cause) -> Option<Code> {
     };
     match status.as_str() {
         "IBV_WC_RNR_RETRY_EXC_ERR" => Some(Code::NotPosting),
+        // Both ends have the same path MTU if full packets passed. Soft-RoCE of Linux 5.10 rejects
+        // a message of several packets if one of its packets is lost.
+        "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" if failure.done > 0 => Some(Code::Loss),
         "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => Some(Code::MtuMismatch),
         "IBV_WC_LOC_PROT_ERR" | "IBV_WC_REM_ACCESS_ERR" | "IBV_WC_REM_OP_ERR" => Some(Code::Agent),
         _ => None,
@@ -680,6 +683,13 @@ mod tests {
     }
 
     #[test]
+    fn a_rejected_message_after_full_packets_is_packet_loss() {
+        let rejected = Cause::Completion("IBV_WC_REM_INV_REQ_ERR".into());
+        let failure = StepError { done: 5, ..at(Stage::FullMtu, rejected) };
+        assert_eq!(judge(&evidence(Some(failure), None)).code, Code::Loss);
+    }
+
+    #[test]
     fn a_step_that_never_ends_is_the_driver_at_every_stage() {
         for stage in [Stage::Open, Stage::Connect, Stage::FirstMessage, Stage::FullMtu] {
             let pair = evidence(None, Some(at(stage, Cause::Stuck)));
@@ -739,7 +749,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_is_no_loss_means_the_same_at_every_stage() {
+    fn a_status_of_the_first_message_means_the_same_at_every_stage() {
         for stage in [Stage::FirstMessage, Stage::FullMtu, Stage::Latency, Stage::Bandwidth] {
             for (status, wanted) in [
                 ("IBV_WC_RNR_RETRY_EXC_ERR", Code::NotPosting),

@@ -1,6 +1,5 @@
 //! Servers that are no SSH servers, each in its own way.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
 use std::io::{self, Read as _, Write as _};

@@ -1,246 +1,293 @@
-//! A real Slurm of the test's own on this machine: munged, slurmctld, and a slurmd for each node.
+//! Whole runs in a job of a real Slurm: slurmctld and five slurmd on this machine.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-#![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 
-#[path = "bed.rs"]
-pub(crate) mod bed;
-
-use std::fmt::Write as _;
 use std::fs;
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
-use rdmactl::clock::Deadline;
+use crate::bed::{NOT_INSTALLED, Said, rdmactl, wait_until, write_program};
+use crate::slurm_cluster::{Cluster, JOB_NODES};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tempfile::TempDir;
 
-use bed::{tool, wait_until};
-
-/// The nodes `n1` to `n5`, of which a job has the first four.
-pub(crate) const NODES: usize = 5;
-pub(crate) const JOB_NODES: &str = "n[1-4]";
-
-pub(crate) struct Cluster {
-    pub(crate) directory: TempDir,
-    pub(crate) job: String,
-    /// In the order in which they are ended.
-    daemons: Vec<(String, Child)>,
+/// A cluster, and the programs that its nodes find first in PATH.
+struct Bed {
+    cluster: Cluster,
+    programs: TempDir,
 }
 
-impl Cluster {
-    /// Starts everything, and a job without processes of its own.
-    pub(crate) fn start() -> Self {
-        Self::start_with("")
+/// Each host with the way it was asked, or the reason why it was not.
+fn ways_of(said: &Said) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let way = |host: &Value| match &host["failure"] {
+        Value::Null => text(&host["via"]),
+        failure => text(&failure["reason"]),
+    };
+    said.hosts().iter().map(|host| (text(&host["host"]), way(host))).collect()
+}
+
+fn ways(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(host, way)| ((*host).to_owned(), (*way).to_owned())).collect()
+}
+
+const ALL: [(&str, &str); 4] = [("n1", "agent"), ("n2", "agent"), ("n3", "agent"), ("n4", "agent")];
+
+impl Bed {
+    fn new() -> Self {
+        let bed = Self { cluster: Cluster::start(), programs: TempDir::new().unwrap() };
+        // Tells how often it was started, and with what.
+        let log = bed.path("sruns");
+        bed.write("srun", &format!("echo \"$@\" >>{}; exec /usr/bin/srun \"$@\"", log.display()));
+        bed
     }
 
-    /// Starts everything with further lines of slurm.conf.
-    pub(crate) fn start_with(settings: &str) -> Self {
-        let directory = TempDir::new().expect("a directory for the test");
-        // munged wants to be reached by everybody.
-        let open = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(directory.path(), open).expect("its rights");
-        let mut cluster = Self { directory, job: String::new(), daemons: Vec::new() };
-        cluster.start_munged();
-        cluster.write_config(settings);
-        let config = cluster.config();
-        let mut controller = tool("slurmctld", "slurmctld");
-        controller.args(["-D", "-c", "-f"]).arg(&config);
-        cluster.spawn("slurmctld", controller);
-        for number in 1..=NODES {
-            cluster.start_node(&format!("n{number}"));
-        }
-        wait_until("all nodes are idle", || {
-            let said = cluster.output("sinfo", &["-h", "-N", "-o", "%T"]);
-            said.lines().filter(|state| *state == "idle").count() == NODES
+    /// With rdmactl on all nodes: a copy, so that its processes are known by their file.
+    fn with_agent() -> Self {
+        let bed = Self::new();
+        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.programs.path().join(name)
+    }
+
+    fn write(&self, name: &str, script: &str) {
+        write_program(&self.path(name), script);
+    }
+
+    /// The program outside of any job.
+    fn outside(&self, arguments: &[&str]) -> Command {
+        let mut command = rdmactl();
+        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
+        command
+            .args(arguments)
+            .env("PATH", path)
+            .env("RDMACTL_PATH", NOT_INSTALLED)
+            .env("SLURM_CONF", self.cluster.config())
+            .env("XDG_RUNTIME_DIR", self.programs.path())
+            .env_remove("SLURM_JOB_ID")
+            .env_remove("SLURM_JOB_NODELIST")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// The program as the job's shell runs it.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.outside(arguments);
+        command
+            .args(["--launcher", "slurm"])
+            .env("SLURM_JOB_ID", &self.cluster.job)
+            .env("SLURM_JOB_NODELIST", JOB_NODES)
+            // What a job's shell also has, and what would change an srun that read it.
+            .env("SLURM_NNODES", "4")
+            .env("SLURM_LABELIO", "0")
+            .env("SLURM_NTASKS", "1");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).spawn().unwrap())
+    }
+
+    fn sruns(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path("sruns")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The processes of the installed program.
+    fn processes(&self) -> Vec<PathBuf> {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let is_ours = |path: &PathBuf| {
+            fs::read_link(path.join("exe")).is_ok_and(|exe| exe.starts_with(self.programs.path()))
+        };
+        processes.filter(is_ours).collect()
+    }
+
+    /// Neither processes nor steps are left.
+    fn is_clean(&self) {
+        wait_until("the nodes are clean", || self.processes().is_empty());
+        wait_until("no step is left", || {
+            self.cluster.output("squeue", &["-s", "-h", "-o", "%i %j"]).trim().is_empty()
         });
-        cluster.run("salloc", &["--no-shell", "--quiet", "--nodelist", JOB_NODES, "-N", "4"]);
-        let job = cluster.output("squeue", &["-h", "-o", "%i"]);
-        job.trim().clone_into(&mut cluster.job);
-        assert!(!cluster.job.is_empty(), "there is a job");
-        cluster
-    }
-
-    fn start_munged(&mut self) {
-        let at = |name: &str| self.directory.path().join(name);
-        let key: Vec<u8> = (0..=255).cycle().take(1024).collect();
-        fs::write(at("munge.key"), key).expect("a key");
-        let mode = fs::Permissions::from_mode(0o400);
-        fs::set_permissions(at("munge.key"), mode).expect("its rights");
-        let option = |name: &str, file: &str| format!("--{name}={}", at(file).display());
-        let mut munged = tool("munged", "munge");
-        munged.args(["--foreground", "--force", "--num-threads=2"]).args([
-            option("socket", "munge.sock"),
-            option("key-file", "munge.key"),
-            option("log-file", "munged.log"),
-            option("pid-file", "munged.pid"),
-            option("seed-file", "munged.seed"),
-        ]);
-        let socket = at("munge.sock");
-        self.spawn("munged", munged);
-        wait_until("munged has its socket", || socket.exists());
-    }
-
-    fn write_config(&self, settings: &str) {
-        let place = self.directory.path().display();
-        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let name = name.split('.').next().unwrap_or_default().to_owned();
-        let user = rustix::process::getuid().as_raw();
-        let ports = free_ports(NODES + 1);
-        let (controller, ports) = ports.split_first().expect("ports");
-        let mut text = format!(
-            "ClusterName=rdmatest\nSlurmctldHost={name}(127.0.0.1)\nSlurmctldPort={controller}\n\
-             SlurmUser={user}\nSlurmdUser={user}\nAuthType=auth/munge\n\
-             AuthInfo=socket={place}/munge.sock\nCredType=cred/munge\nMpiDefault=none\n\
-             ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSwitchType=switch/none\n\
-             JobAcctGatherType=jobacct_gather/none\n\
-             AccountingStorageType=accounting_storage/none\n\
-             SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n\
-             SchedulerType=sched/backfill\nReturnToService=2\nTreeWidth=50\n\
-             SlurmdParameters=config_overrides\nStateSaveLocation={place}/state\n\
-             SlurmdSpoolDir={place}/spool-%n\nSlurmctldPidFile={place}/slurmctld.pid\n\
-             SlurmdPidFile={place}/slurmd-%n.pid\nSlurmctldLogFile={place}/slurmctld.log\n\
-             SlurmdLogFile={place}/slurmd-%n.log\n{settings}"
-        );
-        for (number, port) in (1..).zip(ports) {
-            let _ = writeln!(
-                text,
-                "NodeName=n{number} NodeHostname={name} NodeAddr=127.0.0.1 Port={port} CPUs=2 \
-                 State=UNKNOWN"
-            );
-        }
-        let _ = writeln!(
-            text,
-            "PartitionName=rack Nodes=n[1-{NODES}] Default=YES MaxTime=INFINITE State=UP"
-        );
-        fs::create_dir(self.path("state")).expect("a directory");
-        fs::write(self.config(), text).expect("slurm.conf");
-    }
-
-    pub(crate) fn start_node(&mut self, node: &str) {
-        let spool = self.path(&format!("spool-{node}"));
-        fs::create_dir_all(spool).expect("a directory");
-        let mut slurmd = tool("slurmd", "slurmd");
-        slurmd.args(["-D", "-N", node, "-f"]).arg(self.config());
-        self.spawn(node, slurmd);
-    }
-
-    fn spawn(&mut self, name: &str, mut command: Command) {
-        let log = fs::File::create(self.path(&format!("{name}.out"))).expect("a log");
-        // A daemon that crashes leaves its core where it runs: with the folder it goes.
-        let child = command
-            .current_dir(self.directory.path())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("the log"))
-            .stderr(log)
-            .spawn()
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-        self.daemons.push((name.to_owned(), child));
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    pub(crate) fn config(&self) -> PathBuf {
-        self.path("slurm.conf")
-    }
-
-    /// Sends a signal to a node's slurmd, of those that were started the last one.
-    pub(crate) fn signal(&self, node: &str, signal: Signal) {
-        let (_, child) = self.daemons.iter().rev().find(|(name, _)| name == node).expect("a node");
-        kill_process(Pid::from_child(child), signal).expect("it lives");
-    }
-
-    /// Runs one of Slurm's commands, which must succeed.
-    pub(crate) fn run(&self, program: &str, arguments: &[&str]) -> Output {
-        let output = tool(program, "slurm-client")
-            .args(arguments)
-            .env("SLURM_CONF", self.config())
-            .stdin(Stdio::null())
-            .output()
-            .expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{program} {arguments:?}: {said}{}", self.logs());
-        output
-    }
-
-    pub(crate) fn output(&self, program: &str, arguments: &[&str]) -> String {
-        let output = tool(program, "slurm-client")
-            .args(arguments)
-            .env("SLURM_CONF", self.config())
-            .stdin(Stdio::null())
-            .output()
-            .expect("it runs");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// Ends what serves steps that nobody can be told of any more: they have logs in this directory open.
-    fn kill_steps(&self) {
-        let Ok(processes) = fs::read_dir("/proc") else { return };
-        for process in processes.flatten().map(|entry| entry.path()) {
-            let is_step = fs::read_link(process.join("exe"))
-                .is_ok_and(|exe| exe.to_string_lossy().contains("slurmstepd"));
-            let Some(pid) = process.file_name().and_then(|name| name.to_str()?.parse().ok()) else {
-                continue;
-            };
-            let files = || fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-            let is_ours = |file: fs::DirEntry| {
-                fs::read_link(file.path()).is_ok_and(|file| file.starts_with(self.directory.path()))
-            };
-            if is_step
-                && files().any(is_ours)
-                && let Some(pid) = Pid::from_raw(pid)
-            {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
-    }
-
-    /// The last words of all daemons, for who looks at a failed test.
-    fn logs(&self) -> String {
-        let mut all = String::new();
-        for entry in fs::read_dir(self.directory.path()).expect("the directory").flatten() {
-            let path = entry.path();
-            if path.extension().is_some_and(|end| end == "out" || end == "log") {
-                let text = fs::read_to_string(&path).unwrap_or_default();
-                let last: Vec<&str> = text.lines().rev().take(5).collect();
-                let _ = write!(all, "\n{}: {last:#?}", path.display());
-            }
-        }
-        all
     }
 }
 
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let mut cancel = tool("scancel", "slurm-client");
-        let _ = cancel.arg(&self.job).env("SLURM_CONF", self.config()).output();
-        for (_, child) in self.daemons.iter_mut().rev() {
-            let pid = Pid::from_child(child);
-            // One that is stopped hears nothing else.
-            let _ = kill_process(pid, Signal::CONT);
-            let _ = kill_process(pid, Signal::TERM);
+#[test]
+fn the_nodes_of_the_job_are_asked_by_one_srun() {
+    let bed = Bed::with_agent();
+    let said = bed.run(&["devices", "-v", "--json"]);
+    assert_eq!(ways_of(&said), ways(&ALL), "{}", said.stderr);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(bed.sruns().len(), 1, "{:?}", bed.sruns());
+    bed.is_clean();
+
+    // One node alone has no labels before its lines.
+    let said = bed.run(&["devices", "--json", "-H", "n2"]);
+    assert_eq!(ways_of(&said), ways(&[("n2", "agent")]), "{}{}", said.stdout, said.stderr);
+
+    // n5 is a node, and not the job's.
+    let said = bed.run(&["devices", "--json", "-H", "n[4-5],me@n1"]);
+    assert_eq!(
+        ways_of(&said),
+        ways(&[("n4", "agent"), ("n5", "unreachable"), ("me@n1", "unresolved")])
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>(),
+    );
+    let failure = &said.hosts()[2]["failure"];
+    let detail = failure["detail"].as_str().unwrap();
+    assert_eq!(detail, format!("not a node of job {}; its nodes are n[1-4]", bed.cluster.job));
+
+    let said = Said::of(bed.outside(&["devices", "--launcher", "slurm"]).spawn().unwrap());
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("works only within a Slurm job"), "{}", said.stderr);
+    assert!(said.stderr.contains("salloc -N 4 rdmactl devices --launcher slurm"));
+
+    // Agents that stay, and their workers; there is nothing to ping with.
+    let said = bed.run(&["ping", "--json", "--matrix", "n[1-3]"]);
+    let hosts = said.hosts();
+    assert!(hosts.len() == 3 && hosts.iter().all(|host| host["failure"].is_null()), "{hosts:?}");
+    assert!(said.stdout.contains("\"left_behind\": []"), "{}", said.stdout);
+
+    // The same cluster as a source of groups.
+    let hosts = |set: &str| Said::of(bed.outside(&["hosts", "--fold", set]).spawn().unwrap());
+    assert_eq!(hosts("@slurm:rack").stdout, "n[1-5]\n");
+    assert_eq!(hosts("@slurm:*!@slurmstate:idle").stdout, "n[1-4]\n");
+    let unknown = hosts("@slurm:shelf");
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("rack"), "{}", unknown.stderr);
+    bed.is_clean();
+}
+
+#[test]
+fn a_dead_slurmd_costs_its_own_row() {
+    let mut bed = Bed::with_agent();
+    for signal in [Signal::KILL, Signal::STOP] {
+        bed.cluster.signal("n3", signal);
+        let said = bed.run(&["devices", "--json", "--timeout", "6s"]);
+        let mut expected = ALL;
+        expected[2].1 = "unreachable";
+        assert_eq!(ways_of(&said), ways(&expected), "{signal:?}: {}{}", said.stdout, said.stderr);
+        assert_eq!(said.code, Some(3));
+        let detail = said.hosts()[2]["failure"]["detail"].as_str().unwrap().to_owned();
+        assert!(detail.starts_with("srun started no task on this node"), "{detail}");
+        wait_until("the agents are gone", || bed.processes().is_empty());
+        if signal == Signal::KILL {
+            bed.cluster.start_node("n3");
+            wait_until("it is back", || {
+                let one = bed.run(&["devices", "--json", "-H", "n3"]);
+                ways_of(&one) == ways(&[("n3", "agent")])
+            });
         }
-        let deadline = Deadline::after(Duration::from_secs(5));
-        for (_, child) in &mut self.daemons {
-            while matches!(child.try_wait(), Ok(None)) && !deadline.is_over() {
-                thread::yield_now();
-            }
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        self.kill_steps();
     }
 }
 
-/// Ports that nobody listens on, all at once so that no two are the same.
-fn free_ports(count: usize) -> Vec<u16> {
-    let held: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    held.iter().map(|port| port.local_addr().expect("its number").port()).collect()
+#[test]
+fn agents_stay_between_readings_though_a_node_is_dead() {
+    let bed = Bed::with_agent();
+    bed.cluster.signal("n2", Signal::STOP);
+    let arguments =
+        ["devices", "--format", "ndjson", "--watch=1", "--count", "14", "--timeout", "6s"];
+    let said = bed.run(&arguments);
+    // Slurm gives up a step with a dead node after ten seconds: these agents are in none.
+    let lines = |host: &str| {
+        let name = format!("\"host\":\"{host}\"");
+        said.stdout
+            .lines()
+            .filter(|line| line.contains(&name) && line.contains("\"via\":\"agent\""))
+            .filter(|line| line.contains("\"failure\":null"))
+            .count()
+    };
+    let counts = ["n1", "n2", "n3", "n4"].map(lines);
+    assert_eq!(counts[1], 0, "{}", said.stdout);
+    assert!(counts.iter().enumerate().all(|(at, count)| at == 1 || *count >= 12), "{counts:?}");
+    wait_until("the agents are gone", || bed.processes().is_empty());
+}
+
+#[test]
+fn a_node_whose_agent_was_lost_is_looked_for_again() {
+    let bed = Bed::with_agent();
+    let arguments = ["devices", "--format", "ndjson", "--watch=1", "--timeout", "6s"];
+    let mut child = bed.command(&arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let is_of = |line: &str, host: &str, word: &str| {
+        line.contains(&format!("\"host\":\"{host}\"")) && line.contains(word)
+    };
+    let well = "\"failure\":null";
+    for (host, _) in ALL {
+        assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "{host} never came");
+    }
+    let agents = bed.processes();
+    assert!(agents.len() >= ALL.len(), "{agents:?}");
+    let number = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    // The agents of nodes only: this run itself is no copy of the program.
+    kill_process(Pid::from_raw(number(&agents[0])).unwrap(), Signal::KILL).unwrap();
+    // Slurm says nothing of a task that ended: its silence does.
+    let is_lost = |line: &str, host: &str| is_of(line, host, "\"failure\":{\"reason\"");
+    let host = lines.find_map(|line| {
+        let line = line.unwrap();
+        ALL.iter().map(|(host, _)| *host).find(|host| is_lost(&line, host))
+    });
+    let host = host.unwrap();
+    assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "{host} never came back");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let _ = lines.count();
+    child.wait().unwrap();
+    wait_until("the agents are gone", || bed.processes().is_empty());
+}
+
+#[test]
+fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
+    let bed = Bed::new();
+    let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--timeout", "30s"]);
+    assert_eq!(ways_of(&said), ways(&[("n1", "sh"), ("n2", "sh")]), "{}", said.stdout);
+    let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--upload", "--timeout", "30s"]);
+    assert_eq!(ways_of(&said), ways(&[("n1", "upload"), ("n2", "upload")]), "{}", said.stdout);
+    bed.is_clean();
+    let files = fs::read_dir(bed.programs.path()).unwrap().flatten();
+    let left: Vec<PathBuf> = files
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().contains("/.rdmactl-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_agent_that_stands_still_costs_its_own_row() {
+    let bed = Bed::with_agent();
+    fs::rename(bed.path("rdmactl"), bed.path("real")).unwrap();
+    let real = bed.path("real");
+    let script =
+        format!("[ $SLURMD_NODENAME = n4 ] && kill -STOP $$; exec {} \"$@\"", real.display());
+    bed.write("rdmactl", &script);
+    let said = bed.run(&["devices", "--json", "--timeout", "8s"]);
+    let mut expected = ALL;
+    expected[3].1 = "hung";
+    assert_eq!(ways_of(&said), ways(&expected), "{}{}", said.stdout, said.stderr);
+    bed.is_clean();
+}
+
+#[test]
+fn a_signal_leaves_nothing_on_any_node() {
+    let bed = Bed::with_agent();
+    let arguments = ["devices", "--format", "ndjson", "--watch=1"];
+    let mut child = bed.command(&arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("\"host\":\"n1\""));
+    let agents = bed.processes();
+    assert!(agents.len() >= 4, "{agents:?}");
+    // One that does not even run any more.
+    let name = agents[0].file_name().unwrap().to_str().unwrap();
+    let stopped = Pid::from_raw(name.parse().unwrap()).unwrap();
+    kill_process(stopped, Signal::STOP).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    bed.is_clean();
 }

@@ -1,10 +1,6 @@
 //! A real sshd of the test's own: own keys, own address, own configuration.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
-
-#[path = "bed.rs"]
-pub(crate) mod bed;
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
@@ -21,7 +17,7 @@ use rdmactl::hosts::Host;
 use rdmactl::model::HostFailure;
 use tempfile::TempDir;
 
-use bed::tool;
+use crate::bed::tool;
 
 pub(crate) struct Sshd {
     pub(crate) directory: TempDir,

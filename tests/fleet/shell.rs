@@ -1,9 +1,6 @@
 //! Hosts without rdmactl: what their shells read is what the program would read itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test without its machine must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -16,8 +13,8 @@ use rdmactl::fleet::{Access, Nonce, Shell};
 use rdmactl::model::{Part, Parts, Reason, Via};
 use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
 
-use sshd::Sshd;
-use sshd::bed::write_program;
+use crate::bed::write_program;
+use crate::sshd::{self, Sshd};
 
 fn seconds(count: u64) -> Deadline {
     Deadline::after(Duration::from_secs(count))

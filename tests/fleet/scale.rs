@@ -2,15 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-use sshd::{Setup, Sshd};
+use crate::sshd::{Setup, Sshd};
 use tempfile::TempDir;
 
 #[test]

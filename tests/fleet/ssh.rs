@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::sshd::{Setup, Sshd, connector, seconds};
 use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::remote_command::Privilege;
 use rdmactl::fleet::{Access, Agent, Nonce, Target, Watchdog};
@@ -17,7 +15,6 @@ use rdmactl::model::Reason;
 use rdmactl::model::ping::Life;
 use rdmactl::ping::{Liveness, Node as _};
 use rustix::process::{Pid, Signal, kill_process};
-use sshd::{Setup, Sshd, connector, seconds};
 
 fn bytes(count: usize) -> Vec<u8> {
     (0..=250).cycle().zip(0..count).map(|(byte, _)| byte).collect()

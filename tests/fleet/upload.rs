@@ -2,20 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::bed::{NOT_INSTALLED, tool};
+use crate::sshd::{Sshd, seconds};
 use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, STARTED, shell_line};
 use rdmactl::fleet::{Access as _, Nonce, Program, SshSession, spawn_local};
 use rdmactl::model::Reason;
 use rdmactl::wire::{GreetingError, GreetingReader, Process};
-use sshd::bed::{NOT_INSTALLED, tool};
-use sshd::{Sshd, seconds};
 
 /// The shells that people log in with, and what runs `/bin/sh` on small systems.
 const SHELLS: [(&str, &str); 5] = [

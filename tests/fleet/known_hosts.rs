@@ -2,19 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::fs;
 use std::path::Path;
 
+use crate::bed::tool;
+use crate::sshd::keygen;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
-use sshd::bed::tool;
-use sshd::keygen;
 
 /// Some time at which every test certificate would hold.
 const NOW: u64 = 1_790_000_000;

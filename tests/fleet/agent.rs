@@ -230,7 +230,7 @@ fn a_report_of_many_empty_values_costs_little() {
         return read_hostile_reports();
     }
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_report_of_many_empty_values_costs_little", "--nocapture"])
+        .args(["--exact", "agent::a_report_of_many_empty_values_costs_little", "--nocapture"])
         .env(OPERATOR, "1")
         .output()
         .unwrap();
@@ -473,7 +473,7 @@ fn paused_operator_reports_no_agent_as_hung() {
         return watch_an_agent_that_lives();
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "paused_operator_reports_no_agent_as_hung", "--nocapture"])
+        .args(["--exact", "agent::paused_operator_reports_no_agent_as_hung", "--nocapture"])
         .env(STOPPED, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

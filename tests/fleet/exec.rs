@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 
-#[path = "fleet/bed.rs"]
-mod bed;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use bed::{NOT_INSTALLED, Said, rdmactl, write_program};
+use crate::bed::{NOT_INSTALLED, Said, rdmactl, write_program};
 use rdmactl::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

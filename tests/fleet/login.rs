@@ -1,16 +1,13 @@
 //! What a login that fails says, and that it ends in time.
 
-#[path = "fleet/hostile.rs"]
-mod hostile;
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use hostile::Kind;
+use crate::bed::{tool, write_program};
+use crate::hostile::{self, Kind};
+use crate::sshd::{self, Setup, Sshd, connector, keygen, resolve, seconds};
 use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::{
     Access as _, Connector, HostKeyPolicy, Resolver, SshCall, SshClient, SshTimeouts, Target,
@@ -18,8 +15,6 @@ use rdmactl::fleet::{
 };
 use rdmactl::hosts::Host;
 use rdmactl::model::{HostFailure, Reason};
-use sshd::bed::{tool, write_program};
-use sshd::{Setup, Sshd, connector, keygen, resolve, seconds};
 
 fn failure(target: &Target) -> HostFailure {
     match connector().connect(target, seconds(10)) {

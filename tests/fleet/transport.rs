@@ -3,15 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
+use crate::bed::tool;
+use crate::sshd::{self, Setup, Sshd, connector, resolve, seconds};
 use rdmactl::clock::Deadline;
 use rdmactl::fleet::{
     Access as _, Connector, SshClient, SshSession, SshTimeouts, Target, Watchdog,
@@ -19,8 +18,6 @@ use rdmactl::fleet::{
 use rdmactl::hosts::Host;
 use rdmactl::model::{HostFailure, Reason};
 use rustix::process::{Pid, Signal, kill_process};
-use sshd::bed::tool;
-use sshd::{Setup, Sshd, connector, resolve, seconds};
 
 /// The block of a configuration by which a server is called by a name.
 fn block(name: &str, server: &Sshd, more: &str) -> String {

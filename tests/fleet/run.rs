@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
-#[path = "fleet/sshd.rs"]
-mod sshd;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::PathBuf;
@@ -12,11 +9,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::bed::{Said, rdmactl, tool, wait_until, write_program};
+use crate::sshd::{Setup, Sshd};
 use rdmactl::clock;
 use rdmactl::wire::{FrameWriter, FromAgent, PROTOCOL, Process};
 use rustix::process::{Pid, Signal, kill_process};
-use sshd::bed::{Said, rdmactl, wait_until, write_program};
-use sshd::{Setup, Sshd};
 use tempfile::TempDir;
 
 /// A node with programs of its own before the system's in its PATH.
@@ -819,7 +816,7 @@ fn on_terminal(node: &Node, answers: &[&str]) -> (Option<i32>, String) {
         node.sshd.path("ssh_config").display(),
         node.sshd.address
     );
-    let mut child = sshd::bed::tool("script", "bsdutils")
+    let mut child = tool("script", "bsdutils")
         .args(["-qefc", &command, "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -848,7 +845,7 @@ fn an_encrypted_key_is_asked_for_on_the_terminal_once_and_never_shown() {
     let node = Node::new("", "");
     node.install();
     let key = node.sshd.path("user");
-    let mut encrypt = sshd::bed::tool("ssh-keygen", "openssh-client");
+    let mut encrypt = tool("ssh-keygen", "openssh-client");
     encrypt.args(["-q", "-p", "-P", "", "-N", "open sesame", "-f"]).arg(&key);
     assert!(encrypt.stdout(Stdio::null()).status().unwrap().success());
     // Nobody there to ask.

@@ -76,7 +76,7 @@ fn delta_reports_equal_the_reports_of_the_agent() {
     let (nonce, watchdog) = (Nonce::new().unwrap(), Watchdog::start().unwrap());
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "delta_reports_equal_the_reports_of_the_agent", "--nocapture"])
+        .args(["--exact", "delta::delta_reports_equal_the_reports_of_the_agent", "--nocapture"])
         .env(AGENT, nonce.to_string());
     let agent = Agent::start_local(command, nonce, &watchdog, seconds(60)).unwrap();
     let parts = Parts::default();

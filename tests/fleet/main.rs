@@ -1,0 +1,19 @@
+//! Runs on other hosts: agents, deltas, logins, uploads and launchers, against real sshd and Slurm
+//! processes on this machine.
+
+mod agent;
+mod bed;
+mod delta;
+mod exec;
+mod hostile;
+mod known_hosts;
+mod login;
+mod run;
+mod scale;
+mod shell;
+mod slurm;
+mod slurm_cluster;
+mod ssh;
+mod sshd;
+mod transport;
+mod upload;
