@@ -741,7 +741,7 @@ impl Scenario {
     }
 }
 
-/// What came of a seed.
+/// Result of a seed.
 struct Outcome {
     /// Everything that the faults do not explain.
     wrong: Vec<String>,

@@ -147,7 +147,7 @@ impl Cluster {
         self.path("slurm.conf")
     }
 
-    /// Sends a signal to a node's slurmd, of those that were started the last one.
+    /// Sends a signal to the newest slurmd of a node.
     pub(crate) fn signal(&self, node: &str, signal: Signal) {
         let (_, child) = self.daemons.iter().rev().find(|(name, _)| name == node).expect("a node");
         kill_process(Pid::from_child(child), signal).expect("it lives");
@@ -176,7 +176,7 @@ impl Cluster {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Ends what serves steps that nobody can be told of any more: they have logs in this directory open.
+    /// Kills processes of steps: those with an open log in this directory.
     fn kill_steps(&self) {
         let Ok(processes) = fs::read_dir("/proc") else { return };
         for process in processes.flatten().map(|entry| entry.path()) {
@@ -235,7 +235,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Ports that nobody listens on, all at once so that no two are the same.
+/// Returns free ports, no two of them equal.
 fn free_ports(count: usize) -> Vec<u16> {
     let held: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
