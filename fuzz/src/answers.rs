@@ -1,4 +1,4 @@
-//! Answers to management datagrams from the fuzzer's bytes, one queue for each attribute.
+//! Replies to management datagrams (MADs), cut from the fuzzer's input: one queue per attribute.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use rdmactl::mad::{Class, MAD_BYTES, Status};
 use rdmactl::source::{Answer, MadAnswer, MadError, MadTicket, Mads, Question, ReadError, Source};
 
-/// Class and attribute of each number of an answer.
+/// Management class and attribute ID for each reply number.
 const ATTRIBUTES: [(Class, u16); 15] = [
     (Class::SUBNET_DIRECTED, 0x11),
     (Class::SUBNET_DIRECTED, 0x10),
@@ -25,18 +25,19 @@ const ATTRIBUTES: [(Class, u16); 15] = [
     (Class::SUBNET_ADMINISTRATION, 0x20),
 ];
 
-/// Requests after which a port is stopped, as by a signal: few bytes can describe a large subnet.
+/// Maximum number of replies of a port. After it, the port reports that it was stopped: a few
+/// bytes can describe a large subnet.
 const MAX: usize = 3_000;
 
-/// A machine whose only RDMA port answers with the fuzzer's bytes.
+/// Simulated machine whose only RDMA port replies with the fuzzer's bytes.
 ///
-/// An answer is a number, a length of two bytes, and so many bytes. The low four bits of the
-/// number are the place in [`ATTRIBUTES`]. The answers to an attribute are given in their order.
-/// The last one is given again, unless it is a `NodeInfo`: each node has its own. An answer of no
-/// bytes is no reply, and one of two bytes is a status.
+/// The input is a list of replies. A reply is a number, a length of two bytes, and its content.
+/// The low four bits of the number are an index into [`ATTRIBUTES`]. The replies to one attribute
+/// are returned in their order. The last reply is repeated, except a `NodeInfo`: each node has its
+/// own `NodeInfo`. An empty reply means that no reply arrives. A reply of two bytes is a status.
 pub(crate) struct Answers<'data> {
     data: &'data [u8],
-    /// Number of answers that were given.
+    /// Number of replies that were returned.
     pub(crate) given: Cell<usize>,
 }
 
@@ -99,7 +100,7 @@ impl Port<'_> {
             Some(bytes) => bytes,
         };
         if class == Class::SUBNET_ADMINISTRATION.0 {
-            // A table with its headers: the fuzzer has all of it, but for the attribute.
+            // The fuzzer chooses the headers and the records of a table, but not its attribute ID.
             let mut table = bytes.to_vec();
             table
                 .iter_mut()

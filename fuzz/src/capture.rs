@@ -1,4 +1,4 @@
-//! Capture files, of any content.
+//! Fuzz target for capture files.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use rdmactl::source::{Entry, Question};
 
 use super::shown;
 
-/// Reads a file, writes it, reads it back, and prints what its hosts said.
+/// Parses a capture, writes it, parses the written capture, and prints the reports of its hosts.
 pub fn run(data: &[u8]) {
     let path = Path::new("fuzzed");
     let capture = match Capture::parse(data, path) {
         Ok(capture) => capture,
         Err(error) => {
-            // The file's own words are quoted in part only.
+            // An error quotes only a part of the file.
             assert!(error.to_string().len() <= 1_000 + data.len());
             return;
         }
@@ -37,7 +37,8 @@ pub fn run(data: &[u8]) {
     shown::print(&reports);
 }
 
-/// What counts: of several answers to one question the first. Writing brings equal ones together.
+/// Returns the first entry for each question. A capture uses only the first entry, and the writer
+/// moves equal entries next to each other.
 fn first_answers(entries: &[Entry]) -> HashMap<&Question, &Entry> {
     let mut first = HashMap::new();
     for entry in entries {

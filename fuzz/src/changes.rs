@@ -1,19 +1,21 @@
-//! What a fuzzer changes in the files of a machine.
+//! Changes that a fuzzer makes to the files of a simulated machine.
 
 use rdmactl::source::{Answer, Question, ReadError};
 
-/// Each line `name=content` is the answer to every path that ends in `name`, `verbs=content` the
-/// answer of libibverbs, and `kmsg=content` the kernel log. In the content, the byte 0x1f stands
-/// for a line break, and `!EIO` is an error.
+/// Replaced answers, by name.
+///
+/// A line `name=content` sets the content of every path that ends in `name`. The line
+/// `verbs=content` sets the answer of libibverbs, and `kmsg=content` sets the kernel log. In the
+/// content, the byte 0x1f stands for a line break. The content `!EIO` is the error `EIO`.
 pub(crate) struct Changes<'data>(Vec<(&'data [u8], Answer)>);
 
 impl<'data> Changes<'data> {
-    /// The first lines of a text.
+    /// Parses the lines of a text, and uses the first 64 changes.
     pub(crate) fn parse(lines: &'data [u8]) -> Self {
         Self(lines.split(|byte| *byte == b'\n').filter_map(change).take(64).collect())
     }
 
-    /// The answer to a question, where it is changed.
+    /// Returns the replaced answer to a question; `None` if no line replaces it.
     pub(crate) fn to(&self, question: &Question) -> Option<Answer> {
         let path = match question {
             Question::File(path) | Question::Dir(path) | Question::Link(path) => path.as_bytes(),

@@ -1,18 +1,20 @@
-//! The older tools over made-up machines, of any content.
+//! Fuzz target for the older tools (`rdmactl compat`) on simulated machines.
 
 use rdmactl::compat::{Call, Release, Tool, run as answer};
 
 use super::changes::Changes;
 use super::machine::Machine;
 
-/// Calls a tool: the first line is its fixture, tool and release, each a digit, and its arguments;
-/// the others are changes of the machine.
+/// Calls an older tool.
+///
+/// The first line has three digits (the fixture, the tool and the release) and then the arguments.
+/// The other lines are [`Changes`] of the machine.
 pub fn run(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (line, rest) = data.split_at(end);
     let [fixture, tool, release, words @ ..] = line else { return };
     let changes = Changes::parse(rest);
-    let change = |asked: &_| changes.to(asked);
+    let change = |question: &_| changes.to(question);
     let machine = Machine::new(usize::from(fixture.wrapping_sub(b'0')), &change);
     let tool = Tool::ALL[usize::from(tool.wrapping_sub(b'0')) % Tool::ALL.len()];
     let words = String::from_utf8_lossy(words);
@@ -21,13 +23,14 @@ pub fn run(data: &[u8]) {
         tool,
         program: tool.name(),
         args: &args,
-        // `0` is the one that is installed there.
+        // The digit `0` is the release that is installed on the machine.
         release: Release::of(30 + u32::from(release.wrapping_sub(b'0'))),
         pid: 4711,
     };
-    // What is said is bounded by what was read: no number in an answer makes up lines.
+    // The length of the answers bounds the length of the output: a number in an answer must not
+    // multiply the lines.
     let length = match answer(&call, &machine) {
-        Ok(said) => said.stdout.len() + said.stderr.len(),
+        Ok(output) => output.stdout.len() + output.stderr.len(),
         Err(error) => error.to_string().len() + error.fix().len(),
     };
     assert!(length <= machine.most() + 32 * line.len(), "{length} bytes");

@@ -1,4 +1,4 @@
-//! Configuration files, of any content.
+//! Fuzz target for configuration files.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use rdmactl::render::escape;
 
 use super::shown::is_harmless;
 
-/// Reads the text: every value has a line of the file as its origin, and an error names a place in it.
+/// Parses a configuration file. Each value has a line of the file as its origin, and an error
+/// names a line of the file.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut config = Config::default();
@@ -29,7 +30,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Checks an error in a text: it names a line of the text, has a fix, and quotes little.
+/// Checks that an error names a line of the text, has a fix, and quotes only a part of the text.
 pub(crate) fn check_error(error: &ConfigError, text: &str) {
     let line = line_of(&error.what).expect("a line");
     assert!((1..=text.split('\n').count()).contains(&line), "{error:?}");

@@ -1,4 +1,4 @@
-//! What consumers of RDMA say of themselves, of any content.
+//! Fuzz target for the consumers of RDMA: files, sockets and processes of a host.
 
 use rdmactl::analyse::connections::connections;
 use rdmactl::model::{Connection, ConnectionVerdict, Part, Strength};
@@ -10,10 +10,10 @@ use super::changes::Changes;
 use super::machine::Machine;
 use super::shown;
 
-/// Of the fixtures the one with queue pairs of software devices.
+/// Index of the fixture that has queue pairs of software devices.
 const FIXTURE: usize = 2;
 
-/// Directories that lead to one of each consumer.
+/// Directories with their entries: one instance of each kind of consumer.
 const FOLDERS: [(&str, &str); 16] = [
     ("/sys/module/tcp_diag", "refcnt"),
     ("/sys/module/smc", "refcnt"),
@@ -40,11 +40,13 @@ const MORE_FOLDERS: [(&str, &str); 5] = [
     ("/sys/class/scsi_host", "host5"),
 ];
 
-/// The lines of [`Changes`] are the files; `holders`, `environ`, `tcp4`, `tcp6`, `smc` and `rds`
-/// are other answers that are no files.
+/// Judges and prints the connections of two equal hosts.
+///
+/// The input is lines of [`Changes`]. The names `holders`, `environ`, `tcp4`, `tcp6`, `smc` and
+/// `rds` set answers that are not files.
 pub fn run(data: &[u8]) {
     let changes = Changes::parse(data);
-    let change = |asked: &Question| changes.to(asked).or_else(|| special(&changes, asked));
+    let change = |question: &Question| changes.to(question).or_else(|| special(&changes, question));
     let parts = [Part::Connections, Part::Resources, Part::Gids].into_iter().collect();
     let report = Machine::new(FIXTURE, &change).read(&parts);
     let mut twin = report.clone();
@@ -58,8 +60,8 @@ pub fn run(data: &[u8]) {
     shown::rows::<Connections>(&connection_rows(&reports, all));
 }
 
-fn special(changes: &Changes<'_>, asked: &Question) -> Option<Answer> {
-    let name = match asked {
+fn special(changes: &Changes<'_>, question: &Question) -> Option<Answer> {
+    let name = match question {
         Question::Holders => "holders",
         Question::Environment(_) => "environ",
         Question::Rds(_) => "rds",
@@ -75,7 +77,8 @@ fn special(changes: &Changes<'_>, asked: &Question) -> Option<Answer> {
     changes.to(&Question::File(name.into()))
 }
 
-/// Nothing is called confirmed by correlation alone, and what is to be mended says how it is known.
+/// Checks the evidence of a verdict. Correlation alone confirms no fallback, and each fault has a
+/// cause or evidence.
 fn check(connection: &Connection) {
     if connection.verdict == ConnectionVerdict::FallbackConfirmed {
         let mut evidence = connection.evidence.iter();

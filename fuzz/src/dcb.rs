@@ -1,4 +1,4 @@
-//! What DCB says of interfaces, of any content.
+//! Fuzz target for DCB netlink replies about interfaces.
 
 use rdmactl::model::{Dcb, HostReport, Netdev};
 use rdmactl::query::lossless_rows;
@@ -6,13 +6,14 @@ use rdmactl::source::{Question, RouteCommand};
 
 use super::messages::read_interfaces;
 
-/// Bytes of an attribute with a rule in it, and with a selector.
+/// Bytes of an attribute that holds an application priority rule, and of one that holds a selector.
 const RULE: usize = 8;
 const SELECTOR: usize = 5;
 
-/// Of the answers, a record 0 is the DCB of an interface, 1 the mode of its protocol.
+/// Reads interfaces. Record 0 of the input is the DCB reply of an interface, and record 1 is the
+/// reply about its DCBX mode.
 pub fn run(data: &[u8]) {
-    let report = read_interfaces(data, |asked| match asked {
+    let report = read_interfaces(data, |question| match question {
         Question::Route(query) => match query.command {
             RouteCommand::Link => None,
             RouteCommand::Dcb => Some(0),
@@ -25,10 +26,11 @@ pub fn run(data: &[u8]) {
             check(dcb, data.len());
         }
     }
-    judged(&report);
+    check_judgements(&report);
 }
 
-/// Nothing is made up, and no priority is none.
+/// Checks that the report holds no more rules and selectors than the input, and only priorities 0
+/// to 7.
 fn check(dcb: &Dcb, length: usize) {
     for pfc in [&dcb.pfc, &dcb.peer_pfc].into_iter().flatten() {
         assert!(pfc.enabled.is_sorted() && pfc.enabled.iter().all(|priority| *priority < 8));
@@ -38,9 +40,9 @@ fn check(dcb: &Dcb, length: usize) {
     assert!(dcb.dcbx.as_ref().is_none_or(|words| words.len() <= 5));
 }
 
-/// Whatever the interface says, a lossless priority is one with flow control, and what to type instead
-/// of another is a type of service.
-fn judged(report: &HostReport) {
+/// Checks the judgements of an interface. A priority that is judged lossless has flow control. A
+/// fix writes a type of service below 256.
+fn check_judgements(report: &HostReport) {
     for row in lossless_rows(std::slice::from_ref(report), true) {
         let Some(judgement) = row.judgement else { continue };
         assert!(judgement.dscp.is_none_or(|dscp| dscp < 64));

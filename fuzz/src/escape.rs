@@ -1,11 +1,11 @@
-//! Text from another machine, of any content.
+//! Fuzz target for the escapes of text from another machine.
 
 use rdmactl::render::escape;
 
 use super::shown::is_harmless;
 
-/// Escapes text: nothing of it does anything to a terminal, once is enough, and text that needs no
-/// escape stays as it is.
+/// Escapes text. The result does not control a terminal, and a second escape changes nothing.
+/// Printable ASCII text remains unchanged.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let safe = escape(&text);

@@ -1,19 +1,20 @@
-//! What ethtool netlink says of interfaces, of any content.
+//! Fuzz target for ethtool netlink replies about interfaces.
 
 use rdmactl::model::Ethernet;
 use rdmactl::source::Question;
 
 use super::messages::read_interfaces;
 
-/// The longest word that is made of a number.
+/// Maximum length of a word that a number is shown as.
 const WORD: usize = 80;
 
-/// Bytes of an attribute with a counter in it.
+/// Bytes of an attribute that holds a counter.
 const COUNTER: usize = 12;
 
-/// Of the answers, a record's number is that of the command which it answers.
+/// Reads interfaces. The number of a record in the input is the number of the ethtool command that
+/// it replies to.
 pub fn run(data: &[u8]) {
-    let report = read_interfaces(data, |asked| match asked {
+    let report = read_interfaces(data, |question| match question {
         Question::Ethtool(query) => Some(query.command as u8),
         _ => None,
     });
@@ -24,7 +25,8 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Unknown speeds are none, words are words, and nothing is made up.
+/// Checks that an unknown speed is `None`, that words are short, and that the report holds no more
+/// counters than the input.
 fn check(ethernet: &Ethernet, length: usize) {
     let unknown = 1_000_000 * u64::from(u32::MAX);
     assert!(

@@ -1,4 +1,4 @@
-//! Sweeps of a subnet whose nodes and subnet manager answer anything.
+//! Fuzz target for sweeps of a subnet: its nodes and its subnet manager reply with any bytes.
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::collect::host_report;
@@ -7,13 +7,13 @@ use rdmactl::model::{HostReport, Part, Parts, Via};
 use super::answers::Answers;
 use super::subnet;
 
-/// Most bytes of JSON for an answer, and for the forwarding table of a switch, whose size is one
-/// answer.
+/// Maximum bytes of JSON for one reply, and for one forwarding table. One reply sets the size of a
+/// forwarding table.
 const PER_ANSWER: usize = 8_192;
 const PER_TABLE: usize = 2 * 0xc000;
 
-/// Ways to sweep: by directed routes, by tables of subnet administration, and by tables with
-/// directed routes where the tables are rejected.
+/// Ways to sweep: directed routes only, tables of subnet administration (SA) only, and SA tables
+/// with directed routes for rejected tables.
 const WAYS: [&[Part]; 3] = [&[Part::FabricSmp], &[Part::FabricSa], &[]];
 
 /// Sweeps in each way, then judges and prints the result.
@@ -24,14 +24,15 @@ pub fn run(data: &[u8]) {
         let fabrics = report.fabrics.iter().flatten();
         let nodes = fabrics.clone().flat_map(|fabric| &fabric.nodes);
         let tables = nodes.clone().filter(|node| node.forwarding.is_some()).count();
-        // Each node of a sweep is one answer, and each of a table 112 bytes.
+        // A directed-route sweep needs one reply for each node. A node in an SA table takes 112
+        // bytes.
         assert!(nodes.count() <= answers.given.get() + data.len() / 112);
         for fabric in fabrics.filter(|fabric| way == [Part::FabricSa] && !fabric.nodes.is_empty()) {
             assert_eq!(fabric.rejected_tables, Vec::<String>::new());
         }
         let length = subnet::check(report, &Thresholds::default());
         let most = PER_ANSWER * (answers.given.get() + 16 + data.len() / 64) + PER_TABLE * tables;
-        assert!(length <= most, "{length} bytes of JSON, and {most} are expected at most");
+        assert!(length <= most, "{length} bytes of JSON, more than {most}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Conditions of `--where`, of any content.
+//! Fuzz target for filter expressions (`--where`) and sort orders.
 
 use std::sync::OnceLock;
 
@@ -9,8 +9,8 @@ use rdmactl::query::{Devices, Filter, Gids, Listing, Order, device_rows, gid_row
 
 const FIXTURE: &[u8] = include_bytes!("../../tests/fixtures/mlx5_roce/capture.ndjson");
 
-/// Reads a condition and asks it of rows: its opposite gives the opposite answer, and an error
-/// points into the text.
+/// Parses a filter expression and applies it to rows. The negated expression selects the other
+/// rows, and an error points into the text.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let reports = std::slice::from_ref(report());
@@ -34,7 +34,7 @@ fn judge<L: Listing>(text: &str, rows: &[L::Row<'_>]) {
     let opposite = Filter::<L>::parse(&format!("!({text})"));
     for row in rows {
         let is_wanted = filter.matches(row);
-        // At the limit of depth the opposite is refused.
+        // The negated expression is one level deeper, so the parser may reject it.
         assert!(
             opposite.as_ref().is_ok_and(|opposite| opposite.matches(row) != is_wanted)
                 || opposite.is_err()

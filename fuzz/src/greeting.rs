@@ -1,4 +1,4 @@
-//! The first words of a far end, of any content, and the lines that carry what follows.
+//! Fuzz target for the greeting of an agent, and for the line encoding of the bytes after it.
 
 use std::io::{Read as _, Write as _};
 
@@ -9,7 +9,8 @@ use super::shown::is_harmless;
 
 const NONCE: &str = "c0ffee";
 
-/// Reads a greeting: only bytes with the nonce are a greeting, and an error quotes little.
+/// Reads a greeting. Only bytes with the nonce are a greeting, and an error quotes only a part of
+/// the bytes.
 pub fn run(data: &[u8]) {
     as_lines(data);
     let mut stream = data;
@@ -22,20 +23,21 @@ pub fn run(data: &[u8]) {
             assert!(greeting.version.len() <= 64 && greeting.version.bytes().all(is_plain));
         }
         Err(error) => {
-            let said = error.to_string() + &reader.output();
-            assert!(is_harmless(&escape(&said)) && said.len() <= 2_500, "{said:?}");
+            let text = error.to_string() + &reader.output();
+            assert!(is_harmless(&escape(&text)) && text.len() <= 2_500, "{text:?}");
         }
     }
-    // What a kill command names is neither this process's group nor init.
+    // A kill command names neither the process group of this process (0) nor init (1).
     let leader = reader.started().and_then(|started| started.leader());
     assert!(leader.is_none_or(|leader| leader.pid > 1));
 }
 
-/// Whatever lines come, they hold no more than their length; and what is sent in lines arrives.
+/// Decodes the bytes as lines, then encodes and decodes them. Lines hold at most as many bytes as
+/// they have, and encoded bytes are read back unchanged.
 fn as_lines(data: &[u8]) {
-    let mut held = Vec::new();
-    let _ = LineReader::new(data, &NONCE, Recipient::Operator).read_to_end(&mut held);
-    assert!(held.len() <= data.len());
+    let mut decoded = Vec::new();
+    let _ = LineReader::new(data, &NONCE, Recipient::Operator).read_to_end(&mut decoded);
+    assert!(decoded.len() <= data.len());
     let mut lines = Vec::new();
     LineWriter::new(&mut lines, &NONCE, Recipient::Operator).write_all(data).expect("memory");
     let mut arrived = Vec::new();

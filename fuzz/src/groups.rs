@@ -1,12 +1,14 @@
-//! Groups that files define by one another, of any content.
+//! Fuzz target for group files, whose groups may refer to other groups.
 
 use rdmactl::hosts::HostSet;
 use rdmactl::hosts::lists::{ClusterShellConf, Genders, read_flat_groups, read_yaml_groups};
 
 use super::made_up::MadeUp;
 
-/// Reads a host set, the first line, whose groups are those of the other lines in any format: it
-/// ends, has no more hosts than are allowed, and errors are bounded however deep the way to them.
+/// Resolves the host set in the first line. The other lines define its groups, in each format.
+///
+/// The resolution ends, and a host set has at most [`HostSet::MAX_HOSTS`] hosts. The length of an
+/// error is bounded, however deep the groups are nested.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (set, file) = text.split_once('\n').unwrap_or((text, ""));
@@ -17,7 +19,8 @@ pub fn run(data: &[u8]) {
     let mut sources = vec![vec![("local".to_owned(), flat)]];
     match read_yaml_groups(file) {
         Ok(groups) => sources.push(groups),
-        // YAML ends lines at lone carriage returns, too, and the end of a text is on a line of its own.
+        // YAML also ends lines at a single carriage return. The end of the text is a line of its
+        // own.
         Err(error) => {
             let most = file.matches(['\n', '\r']).count() + 2;
             assert!((1..=most).contains(&error.line), "{error:?}");

@@ -1,4 +1,5 @@
-//! Host certificates of any content, signed by a known authority and compared with OpenSSH.
+//! Fuzz target for host certificates: signs any fields with a known authority, and compares the
+//! verdict with OpenSSH.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,14 +11,14 @@ use openssl::pkey::{Id, PKey, Private};
 use openssl::sign::Signer;
 use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 
-/// Time of the judgement, in seconds since 1970.
+/// Time of the verification, in seconds since 1970.
 const NOW: u64 = 1_700_000_000;
-/// [`NOW`] as `ssh-keygen -L` prints times in UTC.
+/// [`NOW`] in UTC, in the format of `ssh-keygen -L`.
 const NOW_TEXT: &str = "2023-11-14T22:13:20";
 
-/// Signs the fields of a certificate, from its type to its extensions, and judges the result.
+/// Signs the fields of a certificate, from its type to its extensions, and verifies the result.
 ///
-/// A certificate that rdmactl accepts is one of this host and this time, by `ssh-keygen -L`.
+/// If rdmactl accepts a certificate, `ssh-keygen -L` lists it as valid for this host and this time.
 pub fn run(fields: &[u8]) {
     let authority = authority();
     let blob = sign(fields, &authority);
@@ -47,7 +48,7 @@ pub fn run(fields: &[u8]) {
     let is_web = |name: &str| name.eq_ignore_ascii_case("web") || name.contains(['*', '?']);
     assert!(principals.lines().map(str::trim).any(is_web), "{listed}");
     let valid = field("Valid:");
-    // ssh-keygen prints a year of another length for a time that `struct tm` cannot hold.
+    // For a time that `struct tm` cannot hold, ssh-keygen prints a text of another length.
     let time = |word: &str| {
         let (_, rest) = valid.split_once(word)?;
         rest.split(' ').next().filter(|time| time.len() == NOW_TEXT.len())
@@ -77,7 +78,7 @@ fn sign(fields: &[u8], authority: &PKey<Private>) -> Vec<u8> {
     [body, string(&signature)].concat()
 }
 
-/// Returns bytes with their length before them, as SSH writes a string.
+/// Encodes bytes as an SSH string: the length, then the bytes.
 fn string(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).expect("an input is short");
     [&length.to_be_bytes(), bytes].concat()

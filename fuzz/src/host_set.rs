@@ -1,8 +1,9 @@
-//! Sets of hosts, of any content.
+//! Fuzz target for host sets.
 
 use rdmactl::hosts::HostSet;
 
-/// Reads a set: it has no more hosts than are allowed, and its short form is the same set.
+/// Parses a host set. It has at most [`HostSet::MAX_HOSTS`] hosts, and its folded form is an equal
+/// host set.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match HostSet::parse(text) {

@@ -1,4 +1,4 @@
-//! Files that name hosts, of any content.
+//! Fuzz target for files that list hosts.
 
 use rdmactl::hosts::lists::HostsFileKind;
 use rdmactl::hosts::{AllowedTerms, HostSet, Lookup as _, ResolvedLine, ResolvedLines};
@@ -7,8 +7,8 @@ use rdmactl::render::escape;
 use super::made_up::MadeUp;
 use super::shown::is_harmless;
 
-/// Reads the text as each kind: an error names one of its lines, and hosts are no more than are
-/// allowed.
+/// Parses the text as each kind of hosts file. An error names a line of the text, and a host set
+/// has at most [`HostSet::MAX_HOSTS`] hosts.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let count = text.lines().count();

@@ -1,15 +1,17 @@
-//! Records of host keys, of any content.
+//! Fuzz target for `known_hosts` files and host keys.
 
 use std::path::Path;
 
 use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 
-/// An ed25519 key as it comes over the wire, and as it stands in a file.
+/// An ed25519 key in wire form, and as text in a `known_hosts` file.
 const BLOB: &[u8] = b"\0\0\0\x0bssh-ed25519\0\0\0\x20rdmactl-fuzz-rdmactl-fuzz-012345";
 const TEXT: &str = "AAAAC3NzaC1lZDI1NTE5AAAAIHJkbWFjdGwtZnV6ei1yZG1hY3RsLWZ1enotMDEyMzQ1";
 
-/// Looks a host up: the first line is its name, the others are the record, and what follows a zero
-/// byte is a key that the host shows. A key that is not in the record is never known.
+/// Looks up a host in a `known_hosts` file.
+///
+/// The first line is the name of the host, and the other lines are the file. The bytes after a zero
+/// byte are a host key. A key is known only if the file contains it.
 pub fn run(data: &[u8]) {
     let (text, shown) =
         data.split_at(data.iter().position(|byte| *byte == 0).unwrap_or(data.len()));

@@ -1,7 +1,7 @@
-//! What each fuzz target does with its bytes, and what must hold of the outcome.
+//! Fuzz targets: each one parses its input and asserts properties of the result.
 //!
-//! The program's own tests replay the committed corpus through the same functions
-//! (`tests/fuzz.rs`), so that they hold on any toolchain, without a fuzzer.
+//! `tests/fuzz.rs` replays the committed corpora through these functions. That test runs on each
+//! toolchain and needs no fuzzer.
 
 mod answers;
 pub mod capture;
@@ -51,20 +51,20 @@ use std::time::Duration;
 use peak_alloc::PeakAlloc;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The heap of the process, with its peak.
+/// Allocator that counts the heap of the process and its peak.
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// CPU time that a target may use for an input of any length.
+/// CPU time that a target may use for each input.
 const TIME: Duration = Duration::from_secs(2);
-/// CPU time that a target may use more for each byte of its input.
+/// Additional CPU time that a target may use for each byte of its input.
 const TIME_PER_BYTE: Duration = Duration::from_millis(1);
 
-/// Heap that a target may use for an input of this length, in bytes: a constant, and a part for
-/// each byte.
+/// Returns the heap that a target may use for an input of this length, in bytes: a constant, plus
+/// an amount for each byte.
 fn heap_limit(name: &str, length: usize) -> usize {
     let (constant, per_byte) = match name {
-        // Some copies of the input.
+        // A few copies of the input.
         "escape" | "greeting" | "host_certificate" | "known_hosts" | "sa" | "ssh_program"
         | "upload" => (2 << 20, 512),
         // Trees and tables of small values, and the output of a child process.
@@ -76,8 +76,8 @@ fn heap_limit(name: &str, length: usize) -> usize {
     constant + per_byte * length
 }
 
-/// Runs one target over an input as [`run`], and checks that the length of the input bounds the
-/// CPU time of the process. Only fuzzers check the time: a test must pass on any machine.
+/// Runs one target like [`run`], and checks that the length of the input bounds the CPU time of the
+/// process. Only fuzzers check the CPU time: a test must pass on any machine.
 pub fn fuzz(name: &str, data: &[u8]) {
     let before = cpu_time();
     run(name, data);
@@ -90,9 +90,9 @@ fn cpu_time() -> Duration {
     clock_gettime(ClockId::ProcessCPUTime).try_into().expect("no CPU time is negative")
 }
 
-/// Runs one target over an input, and checks that the length of the input bounds the heap.
+/// Runs one target on an input, and checks that the length of the input bounds the heap.
 ///
-/// The heap is that of the process: nothing else may run in it.
+/// The function measures the heap of the whole process, so no other thread may run.
 pub fn run(name: &str, data: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a target");
     HEAP.reset_peak_usage();
@@ -103,10 +103,10 @@ pub fn run(name: &str, data: &[u8]) {
     assert!(used <= limit, "{name}: {used} bytes for {}, not {limit}", data.len());
 }
 
-/// A function that panics where something does not hold.
+/// Function that panics if a property of a result does not hold.
 pub type Target = fn(&[u8]);
 
-/// Each target by its name, which is that of its file and of its corpus.
+/// Fuzz targets by name. The file and the corpus of a target have the same name.
 pub const TARGETS: [(&str, Target); 35] = [
     ("capture", capture::run),
     ("compat", compat::run),

@@ -1,4 +1,4 @@
-//! A machine that answers as a fixture does, but for what the fuzzer says.
+//! Simulated machine that answers like a fixture, except where the fuzzer replaces an answer.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Source};
 
 use super::shown;
 
-/// The fixtures that the fuzzer can begin with.
+/// Fixtures that the fuzzer can start from.
 const FIXTURES: [&[u8]; 6] = [
     include_bytes!("../../tests/fixtures/mlx5_roce/capture.ndjson"),
     include_bytes!("../../tests/fixtures/mlx5_ib/capture.ndjson"),
@@ -21,24 +21,24 @@ const FIXTURES: [&[u8]; 6] = [
     include_bytes!("../../tests/fixtures/broken/capture.ndjson"),
 ];
 
-/// After so many questions nothing is there any more: a machine of 4096 devices with 256 ports is
-/// in bounds, and takes too long to be tried often.
+/// Maximum number of questions. After it, each file is absent: a machine with 4096 devices of 256
+/// ports is within the limits of the program, but takes too long for a fuzzer.
 const MAX_QUESTIONS: usize = 3_000;
 
-/// The most bytes of JSON for a question and for a byte that was answered. A problem names its
-/// path three times; a byte may become `\u001b`, in a value and in the problem it is quoted by.
+/// Maximum bytes of JSON for each question, and for each byte of an answer. A problem names its
+/// path three times. A byte may become `\u001b`, both in a value and in the problem that quotes it.
 const PER_QUESTION: usize = 4_096;
 const PER_BYTE: usize = 16;
 
-/// What is recorded of one host.
+/// Recorded answers of one host of a fixture.
 struct Base {
     recorded: Recorded,
-    /// By kind of question and last part of the path: devices that the fuzzer makes up have files
-    /// too.
+    /// Answers by kind of question and last component of the path, so that devices that exist only
+    /// in the fuzzer's input have files too.
     by_name: HashMap<(u8, String), Answer>,
 }
 
-/// A fixture and what is changed in it.
+/// Host of a fixture, with the changes of the fuzzer.
 pub(crate) struct Machine<'changes> {
     base: &'static Base,
     change: &'changes dyn Fn(&Question) -> Option<Answer>,
@@ -47,7 +47,7 @@ pub(crate) struct Machine<'changes> {
 }
 
 impl<'changes> Machine<'changes> {
-    /// The machine of a fixture, whose number may be any.
+    /// Creates the machine of a fixture. Each number selects a fixture.
     pub(crate) fn new(
         fixture: usize,
         change: &'changes dyn Fn(&Question) -> Option<Answer>,
@@ -56,7 +56,7 @@ impl<'changes> Machine<'changes> {
         Self { base, change, questions: Cell::new(0), bytes: Cell::new(0) }
     }
 
-    /// Reads parts of it and prints them in every form.
+    /// Reads parts of the machine and prints the report in each format.
     pub(crate) fn read(&self, parts: &Parts) -> HostReport {
         let reports = [host_report(self, parts, "fuzzed", Via::File)];
         let length = shown::print(&reports);
@@ -65,7 +65,7 @@ impl<'changes> Machine<'changes> {
         report
     }
 
-    /// The most bytes that may be made of what was answered so far.
+    /// Returns the maximum length of an output made from the answers so far, in bytes.
     pub(crate) fn most(&self) -> usize {
         PER_QUESTION * (self.questions.get() + 16) + PER_BYTE * self.bytes.get()
     }

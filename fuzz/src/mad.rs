@@ -1,4 +1,5 @@
-//! Management datagrams: bytes of attributes and tables, and a sweep whose answers are the bytes.
+//! Fuzz target for management datagrams (MADs): decodes attributes and tables, and sweeps a fabric
+//! whose replies are the fuzzer's bytes.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,8 @@ use rdmactl::mad::{
 };
 use rdmactl::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
-/// Decodes the bytes as everything that a MAD may hold, and sweeps a fabric that answers with them.
+/// Decodes the bytes as each header, attribute and table, and sweeps a fabric that replies with
+/// them.
 pub fn run(data: &[u8]) {
     header(data);
     ping(data);
@@ -31,7 +33,7 @@ pub fn run(data: &[u8]) {
     table::<LinkRecord>(data);
     let mut played = Played { data, waiting: VecDeque::new(), last: 0 };
     let fabric = sweep(&mut played).expect("no device is used");
-    // Each node took the 64 bytes of an answer.
+    // Each node needs a reply, and a reply takes 64 bytes of the input.
     assert!(fabric.nodes.len() <= data.len().div_ceil(64));
     for (near, far) in fabric.links() {
         assert!(fabric.nodes[near.node].port(near.port).is_some());
@@ -51,7 +53,7 @@ fn header(data: &[u8]) {
     assert!(header.status.text().len() < 100);
 }
 
-/// A reply has the transaction of its request, and gets no reply itself.
+/// Checks that a reply has the transaction ID of its request, and that a reply is not replied to.
 fn ping(data: &[u8]) {
     let Some(reply) = ping_reply(data, &String::from_utf8_lossy(data)) else { return };
     let request = Header::decode(data).expect("it has a reply");
@@ -59,7 +61,7 @@ fn ping(data: &[u8]) {
     assert_eq!(ping_reply(&reply, "n1"), None);
 }
 
-/// Encoding what was decoded changes no byte.
+/// Checks that decoding and encoding an attribute changes no byte.
 fn is_read_back<A: MadAttribute>(data: &[u8]) {
     let Ok(decoded) = A::decode(data) else {
         assert!(data.len() < A::BYTES);
@@ -70,14 +72,14 @@ fn is_read_back<A: MadAttribute>(data: &[u8]) {
     assert_eq!(written, data, "{}", A::NAME);
 }
 
-/// A table has no more records than its bytes.
+/// Checks that the records of a table take no more bytes than the table.
 fn table<A: MadAttribute>(data: &[u8]) {
     if let Ok(table) = RecordTable::<A>::decode(data) {
         assert!(table.records.len() * A::BYTES + table.left_bytes <= data.len());
     }
 }
 
-/// Answers the first requests with 64 bytes each, and no other.
+/// Port that replies to each request with the next 64 bytes of the input, until the input ends.
 struct Played<'data> {
     data: &'data [u8],
     waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,

@@ -1,11 +1,11 @@
-//! Records of management datagrams, of any content.
+//! Fuzz target for recorded management datagrams (MADs).
 
 use rdmactl::collect::host_report;
 use rdmactl::model::{HostReport, Part, Parts, Via};
 use rdmactl::source::{Entry, Question, Recorded, RecordedMads, Recorder, Source};
 
-/// Reads a record, and sweeps the subnet that it holds: a record of this sweep gives the same
-/// subnet and the same record.
+/// Parses a record of MADs, and sweeps the subnet in it. A sweep of the record that this first
+/// sweep makes finds the same subnet and makes the same record.
 pub fn run(data: &[u8]) {
     match RecordedMads::read(data) {
         Ok(_) => {}
@@ -18,11 +18,11 @@ pub fn run(data: &[u8]) {
     let (second, again) = sweep(&record);
     assert!(without_times(first) == without_times(second), "another subnet");
     assert!(record == again, "another record");
-    // Answers that the sweep did not ask for are left out.
+    // The record of a sweep omits the replies that the sweep did not request.
     assert!(RecordedMads::read(&record).is_ok());
 }
 
-/// Returns what a sweep over a record finds, and the record of the sweep.
+/// Sweeps the subnet of a record. Returns the report, and the record that the sweep makes.
 fn sweep(record: &[u8]) -> (HostReport, Vec<u8>) {
     let entry =
         |question, answer: &[u8]| Entry { question, answer: Ok(answer.to_vec()), at_ns: None };
@@ -38,7 +38,7 @@ fn sweep(record: &[u8]) -> (HostReport, Vec<u8>) {
     (report, record)
 }
 
-/// The times of counters are those of the sweep.
+/// Removes the times at which counters were read: they differ between two sweeps.
 fn without_times(mut report: HostReport) -> HostReport {
     let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
     let ports = nodes.flat_map(|node| &mut node.ports);

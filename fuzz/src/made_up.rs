@@ -1,9 +1,9 @@
-//! Groups that a fuzzer made up.
+//! Groups from the fuzzer's input.
 
 use rdmactl::hosts::lists::Group;
 use rdmactl::hosts::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
 
-/// Sources with their groups.
+/// Group sources: the name and the groups of each source.
 #[derive(Debug, Default)]
 pub struct MadeUp(pub Vec<(String, Vec<Group>)>);
 

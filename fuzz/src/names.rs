@@ -1,11 +1,12 @@
-//! Names of hosts and devices, of any content.
+//! Fuzz target for the order of host and device names, and for folded names.
 
 use std::cmp::Ordering;
 
 use rdmactl::hosts::HostSet;
 use rdmactl::names::{compare, fold};
 
-/// Sorts and folds the lines of a text: the order is one, and what is folded unfolds to the same.
+/// Sorts and folds the lines of a text. The order is total, and a folded host set expands to the
+/// same hosts.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut names: Vec<&str> = text.lines().take(32).collect();

@@ -1,4 +1,4 @@
-//! What two workers say of a pair, of any content.
+//! Fuzz target for the verdicts on pairs of a ping run, from the reports of two workers.
 
 use rdmactl::analyse::outliers::judge as judge_all;
 use rdmactl::analyse::root_cause::findings;
@@ -15,14 +15,15 @@ use serde::Deserialize;
 
 use super::shown;
 
-/// One line of the input.
+/// Reports of the two workers of a pair: one line of the input.
 #[derive(Deserialize)]
-struct Said {
+struct PairInput {
     source: Option<StepError>,
     target: Option<StepError>,
-    /// Observation of a hung source; `dead` is the observation of a dead target.
+    /// Observation of a hung source.
     #[serde(default)]
     hung: Option<String>,
+    /// Observation of a dead target.
     #[serde(default)]
     dead: Option<String>,
     tcp: Option<Result<RoundTrips, StepError>>,
@@ -31,7 +32,7 @@ struct Said {
     datagrams: Option<Datagrams>,
     #[serde(default)]
     wants_datagrams: bool,
-    /// Packets that the source's port received, and the target's.
+    /// Packets that the port of the source and the port of the target received.
     #[serde(default)]
     received: Option<(u64, u64)>,
     #[serde(default)]
@@ -44,9 +45,9 @@ struct Said {
     passed: bool,
 }
 
-/// Judges the pairs of four hosts, one for each line, and prints the run in every form.
+/// Judges the pairs of four hosts, one for each line, and prints the run in each format.
 pub fn run(data: &[u8]) {
-    let said: Vec<Said> = data
+    let inputs: Vec<PairInput> = data
         .split(|byte| *byte == b'\n')
         .map_while(|line| serde_json::from_slice(line).ok())
         .take(12)
@@ -54,7 +55,7 @@ pub fn run(data: &[u8]) {
     let ways = (0..4).flat_map(|source| (0..4).map(move |target| (source, target)));
     let ways = ways.filter(|(source, target)| source != target);
     let pairs: Vec<Pair> =
-        ways.zip(said).map(|((source, target), said)| pair(source, target, said)).collect();
+        ways.zip(inputs).map(|((source, target), input)| pair(source, target, input)).collect();
     if pairs.is_empty() {
         return;
     }
@@ -74,12 +75,12 @@ pub fn run(data: &[u8]) {
         startup_ms: 0,
         left_behind: Vec::new(),
     };
-    // Every failed pair is explained, and no host is named twice.
+    // Failed pairs have findings, and no two findings name the same host.
     let failed = report.pairs.iter().filter(|pair| pair.verdict.code.is_failure()).count();
     assert!(report.findings.len() <= failed && (failed == 0) == report.findings.is_empty());
     let mut named: Vec<usize> = report.findings.iter().filter_map(|found| found.host).collect();
     named.sort_unstable();
-    // Who is slow is one of the hosts, and was measured.
+    // Each outlier names hosts of the run.
     let mut hosts =
         report.outliers.iter().flat_map(|slow| slow.host.into_iter().chain(slow.target));
     assert!(hosts.all(|host| host < 4), "{:?}", report.outliers);
@@ -91,30 +92,30 @@ pub fn run(data: &[u8]) {
     assert!(to_json(&PingDocument::new(&report)).is_ok());
 }
 
-fn pair(source: usize, target: usize, said: Said) -> Pair {
+fn pair(source: usize, target: usize, input: PairInput) -> Pair {
     let life = |word: Option<String>, made: fn(String) -> Life| word.map_or(Life::Alive, made);
-    let tcp = said.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok().copied()).map(Latency::from);
+    let tcp = input.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok().copied()).map(Latency::from);
     let route = MadRoute { lid: 1, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 };
-    let mad = said.mad.map(|seen| MadPings::of(seen, &route));
+    let mad = input.mad.map(|seen| MadPings::of(seen, &route));
     let evidence = Evidence {
-        source: EndEvidence { failure: said.source, life: life(said.hung, Life::Hung) },
-        target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
+        source: EndEvidence { failure: input.source, life: life(input.hung, Life::Hung) },
+        target: EndEvidence { failure: input.target, life: life(input.dead, Life::Dead) },
         protocol: Protocol::Roce,
         gids: GidMatch::Global,
-        datagrams: said.datagrams,
-        wants_datagrams: said.wants_datagrams,
-        received: said.received.map(|(source, target)| Received { source, target }),
-        unreliable: said.unreliable,
+        datagrams: input.datagrams,
+        wants_datagrams: input.wants_datagrams,
+        received: input.received.map(|(source, target)| Received { source, target }),
+        unreliable: input.unreliable,
         mad: mad.as_ref().map(|seen| MadEvidence {
             sent: seen.sent,
             answered: seen.answered,
-            source: said.mad_failure,
+            source: input.mad_failure,
             target: None,
-            is_alone: !said.passed,
+            is_alone: !input.passed,
         }),
-        tcp: said.tcp,
-        passed: said.passed || said.rdma.is_some(),
-        rdma: said.rdma,
+        tcp: input.tcp,
+        passed: input.passed || input.rdma.is_some(),
+        rdma: input.rdma,
     };
     let rdma = evidence.rdma.map(Latency::from);
     let measured = Measured { datagrams: evidence.datagrams, mad, ..Measured::default() };

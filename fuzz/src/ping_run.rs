@@ -1,4 +1,4 @@
-//! Ping runs that were kept, of any content.
+//! Fuzz target for saved ping runs.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use rdmactl::render::{
 
 use super::shown::is_harmless;
 
-/// Reads a run and shows it: what is written is read back, nothing has changed between a run and itself, and
-/// no form of it does anything to a terminal.
+/// Parses a ping run and prints it. The written run is read back, a run does not differ from
+/// itself, and no format controls the terminal.
 pub fn run(data: &[u8]) {
     let Ok(report) = PingRun::parse(data, Path::new("run.json")) else { return };
     let again = to_json(&PingDocument::new(&report)).expect("JSON");

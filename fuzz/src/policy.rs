@@ -1,4 +1,4 @@
-//! Policy files of `rdmactl check`, of any content.
+//! Fuzz target for policy files of `rdmactl check`.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use rdmactl::model::{CHECKS, selects_check};
 
 use super::config::check_error;
 
-/// Reads the text: a policy names checks that exist, and its expected values are read back after
-/// they were written. An error names a place in the file.
+/// Parses a policy. The policy names checks that exist, and its expected values are written and
+/// read back. An error names a line of the file.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // A few bytes name 65,536 hosts: one host set is enough.

@@ -1,23 +1,23 @@
-//! Recordings of `rdmactl top`, of any content.
+//! Fuzz target for recordings of `rdmactl top`.
 
 use std::io::Cursor;
 use std::path::Path;
 
 use rdmactl::capture::{HostSample, HostSampleRef, RecordingWriter, TopRecording};
 
-/// No input needs more moments to be tried.
+/// Maximum number of moments that are read from an input.
 const MAX: usize = 64;
 
-/// Plays a file from its beginning and backwards, writes what was seen, and plays that.
+/// Plays a recording forward and backward, writes its samples, and plays the written recording.
 pub fn run(data: &[u8]) {
     let Some((hosts, mut moments)) = played(data) else { return };
-    // Each is an answer of its own: who tells nothing new is not written again.
-    for (place, sighting) in moments
+    // Each sample gets a time of its own: the writer omits a sample whose time did not change.
+    for (place, sample) in moments
         .iter_mut()
         .enumerate()
-        .flat_map(|(place, moment)| moment.iter_mut().map(move |sighting| (place, sighting)))
+        .flat_map(|(place, moment)| moment.iter_mut().map(move |sample| (place, sample)))
     {
-        sighting.answered_ns = Some(place as u64);
+        sample.answered_ns = Some(place as u64);
     }
     let once = written(&hosts, &moments);
     let (_, again) = played(&once).expect("what is written is played");
@@ -25,13 +25,13 @@ pub fn run(data: &[u8]) {
     assert_eq!(written(&hosts, &again), once);
 }
 
-/// The hosts, and what they tell at each moment up to the first one that is wrong; nothing of a file that
-/// is none.
+/// Plays a recording forward, then backward. Returns its hosts and the samples of each moment,
+/// up to the first invalid moment; `None` if the file is not a recording.
 fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<HostSample>>)> {
     let mut recording = match TopRecording::parse(Cursor::new(data), Path::new("fuzzed")) {
         Ok(recording) => recording,
         Err(error) => {
-            // The file's own words are quoted in part only.
+            // An error quotes only a part of the file.
             assert!(error.to_string().len() <= 1_000 + data.len());
             return None;
         }
@@ -42,13 +42,13 @@ fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<HostSample>>)> {
         let Ok(moment) = recording.at(place) else { break };
         moments.push(moment.to_vec());
     }
-    // Without its first moment there is nothing to play.
+    // The first moment is invalid.
     if moments.is_empty() {
         return None;
     }
     for (place, moment) in moments.iter().enumerate().rev() {
         let again = recording.at(place).expect("it was there before");
-        assert!(again == moment.as_slice(), "moment {place} is another one backwards");
+        assert!(again == moment.as_slice(), "moment {place} differs when played backward");
     }
     Some((recording.hosts().to_vec(), moments))
 }
@@ -59,13 +59,13 @@ fn written(hosts: &[String], moments: &[Vec<HostSample>]) -> Vec<u8> {
     let mut writer = RecordingWriter::new(&mut bytes, names).expect("memory takes all");
     let mut before: Option<Vec<HostSampleRef<'_>>> = None;
     for (place, moment) in moments.iter().enumerate() {
-        let now: Vec<_> = moment.iter().map(sighting).collect();
+        let now: Vec<_> = moment.iter().map(sample_ref).collect();
         writer.write(place as u64, &now, before.as_deref()).expect("memory takes all");
         before = Some(now);
     }
     bytes
 }
 
-fn sighting(HostSample { report, answered_ns, failure }: &HostSample) -> HostSampleRef<'_> {
+fn sample_ref(HostSample { report, answered_ns, failure }: &HostSample) -> HostSampleRef<'_> {
     HostSampleRef { report, answered_ns: *answered_ns, failure: failure.as_ref() }
 }

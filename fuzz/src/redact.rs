@@ -1,11 +1,11 @@
-//! Capture files that are made anonymous, of any content.
+//! Fuzz target for redacted captures.
 
 use std::path::Path;
 
 use rdmactl::capture::Capture;
 
-/// Takes the names out of a capture: it keeps its hosts and all their questions, no host keeps its
-/// name, and it can be read again.
+/// Redacts a capture. The capture keeps its hosts and all their questions, and it can be parsed
+/// again. No host keeps its name.
 pub fn run(data: &[u8]) {
     let path = Path::new("fuzzed");
     let Ok(capture) = Capture::parse(data, path) else { return };
@@ -15,7 +15,7 @@ pub fn run(data: &[u8]) {
     let kept: Vec<usize> = redacted.hosts.iter().map(|(_, entries)| entries.len()).collect();
     assert_eq!(kept, counts);
     for ((head, _), name) in redacted.hosts.iter().zip(&names) {
-        // Short ones may come out as others were.
+        // A replacement may contain a short name by coincidence.
         assert!(name.len() < 6 || !head.host.contains(name.as_str()), "{name:?}");
     }
     let mut written = Vec::new();

@@ -1,4 +1,4 @@
-//! Reports from the agent of another host, of any content.
+//! Fuzz target for reports from the agent of another host.
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::analyse::rate::CounterSample;
@@ -7,7 +7,7 @@ use rdmactl::wire::limits::REPORT;
 
 use super::{HEAP, shown, subnet};
 
-/// Prints a report, and the rates between it and a second one, which stands in the next line.
+/// Prints the report in the first line, and the rates between it and the report in the second line.
 pub fn run(data: &[u8]) {
     let mut reports = data.split(|byte| *byte == b'\n').map_while(read);
     let Some(first) = reports.next() else { return };
@@ -23,12 +23,12 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Memory of a report that the estimate does not count, in bytes: the nodes of two maps, which a
-/// fuzzer's inputs can fill.
+/// Memory of a report that the estimate does not count, in bytes: the tree nodes of two maps, which
+/// the fuzzer can fill.
 const UNCOUNTED: usize = 512 << 10;
 
-/// Reads a report as an operator does. The estimate covers the memory that the report keeps, and
-/// that of its lists.
+/// Parses a report as the operator's rdmactl does. The estimate covers the memory that the report
+/// keeps, and the memory of its lists.
 fn read(line: &[u8]) -> Option<HostReport> {
     let estimate = REPORT.check(line).ok()?;
     let before = HEAP.current_usage();
@@ -40,7 +40,8 @@ fn read(line: &[u8]) -> Option<HostReport> {
     Some(report)
 }
 
-/// Memory of the lists with the largest members, by their capacity where it is known.
+/// Returns the memory of the lists with the largest members, in bytes. It counts the capacity of a
+/// list where the capacity is known.
 fn list_bytes(report: &HostReport) -> usize {
     fn of<T>(list: &Vec<T>) -> usize {
         list.capacity() * size_of::<T>()

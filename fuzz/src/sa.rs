@@ -1,4 +1,4 @@
-//! Tables of subnet administration, whole, cut and padded.
+//! Fuzz target for tables of subnet administration (SA): complete, cut and padded.
 
 use rdmactl::mad::{LinkRecord, MadAttribute, NodeRecord, PortInfoRecord, RecordTable, SaHeader};
 
@@ -12,11 +12,11 @@ pub fn run(data: &[u8]) {
     table::<LinkRecord>(data);
 }
 
-/// A table has no more records than bytes. A cut table has no other records than the whole one.
-/// Written records are read back.
+/// Decodes a table. Its records take no more bytes than the table. The records of a cut table are
+/// the first records of the complete table. Written records are read back.
 fn table<A: MadAttribute + PartialEq + std::fmt::Debug>(data: &[u8]) {
     let mut data = data.to_vec();
-    // The fuzzer cannot guess the attribute of three tables at once.
+    // One input is decoded as three tables, and each table needs its own attribute ID.
     if let Some(place) = data.get_mut(16..18) {
         place.copy_from_slice(&A::ID.to_be_bytes());
     }
@@ -28,7 +28,7 @@ fn table<A: MadAttribute + PartialEq + std::fmt::Debug>(data: &[u8]) {
         }
     };
     assert!(whole.records.len() * A::BYTES <= data.len().saturating_sub(RECORDS));
-    // Six bytes of the fuzzer decide where the table is cut.
+    // The last six bytes of the input set where the table is cut.
     let places = data.iter().rev().take(6).map(|byte| usize::from(*byte) * data.len() / 256);
     for end in places.chain([data.len().saturating_sub(1)]) {
         if let Ok(cut) = RecordTable::<A>::decode(&data[..end]) {
@@ -54,7 +54,8 @@ fn read_back<A: MadAttribute + PartialEq + std::fmt::Debug>(records: &[A]) {
     }
     let again = RecordTable::<A>::decode(&written).expect("a table");
     assert_eq!(again.records.len(), records.len());
-    // A name that is not UTF-8 has replacement characters, which may not fit when it is written.
+    // A node name that is not UTF-8 gets replacement characters. The longer name may be cut when
+    // it is written.
     let is_same = |bytes: &[A], other: &[A]| bytes == other;
     assert!(A::NAME == NodeRecord::NAME || is_same(&again.records, records));
 }

@@ -1,4 +1,4 @@
-//! What must hold of a report, whatever its machine said.
+//! Properties of each printed report, independent of the data of the machine.
 
 use rdmactl::analyse::check::{self, CheckOptions};
 use rdmactl::analyse::connections::connections;
@@ -12,7 +12,7 @@ use rdmactl::render::{
     to_json,
 };
 
-/// Whether text can do nothing to a terminal but fill its lines.
+/// True if text contains no control, direction or zero-width character except line breaks.
 pub(crate) fn is_harmless(text: &str) -> bool {
     let turns = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
     !text.chars().any(|letter| {
@@ -22,8 +22,8 @@ pub(crate) fn is_harmless(text: &str) -> bool {
     })
 }
 
-/// Prints reports in every form: none does anything to a terminal, and JSON loses nothing. Gives
-/// the length of the JSON.
+/// Prints reports in each format. No format controls the terminal, and JSON is read back
+/// unchanged. Returns the length of the JSON.
 pub(crate) fn print(reports: &[HostReport]) -> usize {
     rows::<Devices>(&device_rows(reports, true));
     rows::<Ports>(&device_rows(reports, true));
@@ -43,7 +43,7 @@ pub(crate) fn print(reports: &[HostReport]) -> usize {
     to_json(&ReportDocument::new(None, reports)).expect("a document has a JSON form").len()
 }
 
-/// Checks reports, and prints the findings in every form.
+/// Checks reports, and prints the findings in each format.
 fn checks(reports: &[HostReport]) {
     let report = check::run(reports, &connections(reports), &CheckOptions::default());
     rows::<Checks>(&check_rows(&report));
@@ -54,7 +54,7 @@ fn checks(reports: &[HostReport]) {
     assert!(to_json(&CheckDocument::new(None, &report)).is_ok());
 }
 
-/// Prints rows with all their columns.
+/// Prints rows with all columns, as a table, Prometheus text, plain lines and CSV.
 pub(crate) fn rows<L: Listing>(rows: &[L::Row<'_>]) {
     let columns: Vec<&Column<L>> = L::COLUMNS.iter().collect();
     let text = table(&columns, &fold(&columns, cells(&columns, rows)), true);
@@ -63,7 +63,7 @@ pub(crate) fn rows<L: Listing>(rows: &[L::Row<'_>]) {
     assert!(is_harmless(&text), "{text:?}");
     let text = plain(&columns, rows, true);
     for line in text.lines() {
-        // Of the tabs between cells none is made up.
+        // A tab separates cells: the value of a cell contains no tab.
         assert_eq!(line.split('\t').count(), columns.len(), "{line:?}");
         assert!(is_harmless(&line.replace('\t', " ")), "{line:?}");
     }

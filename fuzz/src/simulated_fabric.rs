@@ -1,4 +1,4 @@
-//! Simulated fabrics, of any content.
+//! Fuzz target for simulated fabrics (`rdmactl ping --simulate`).
 
 use rdmactl::hosts::HostSet;
 use rdmactl::model::ping::Code;
@@ -8,8 +8,8 @@ use rdmactl::render::{render_findings, render_matrix};
 
 use super::shown;
 
-/// Reads a fabric and, where it is small, runs it: each pair is counted once, all that fails is
-/// explained, and who is named is there.
+/// Parses a fabric and runs it if it is small. The run counts each pair once. If a pair fails,
+/// findings exist. Outliers name hosts and rails of the fabric.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let expand = |set: &str| match HostSet::parse(set) {

@@ -1,5 +1,5 @@
-//! The configuration of a host: output of `ssh -G` of any content, and configuration files that
-//! OpenSSH reads.
+//! Fuzz target for the SSH configuration of a host: any output of `ssh -G`, and configuration files
+//! that OpenSSH reads.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write as _};
@@ -12,7 +12,7 @@ use rdmactl::render::escape;
 
 use super::shown::is_harmless;
 
-/// Option, its value in a target, and values in a file with their form in a target.
+/// Option, function that reads its value from a target, and values: in a file and in a target.
 type Setting = (&'static str, fn(&Target) -> String, &'static [(&'static str, &'static str)]);
 
 /// Options for which ssh uses the first value.
@@ -88,7 +88,8 @@ const SETTINGS: [Setting; 13] = [
     ),
 ];
 
-/// Options that limit algorithms, values in a file, and parts of the algorithms of a target.
+/// Options that limit algorithms: option, value in a file, and part of the debug text of the
+/// target's algorithms.
 const ALGORITHMS: [(&str, &str, &str); 6] = [
     ("Ciphers", "aes128-ctr,aes256-ctr", "[\"aes128-ctr\", \"aes256-ctr\"]"),
     ("KexAlgorithms", "curve25519-sha256", "[\"curve25519-sha256\"]"),
@@ -98,7 +99,8 @@ const ALGORITHMS: [(&str, &str, &str); 6] = [
     ("RequiredRSASize", "2048", "min_rsa_bits: 2048"),
 ];
 
-/// Files of an option that adds them: as a file has them, and as `ssh -G` prints them.
+/// Values of the options `IdentityFile` and `CertificateFile`: in a file and in the output of
+/// `ssh -G`.
 const KEYS: [(&str, &str); 4] = [
     ("/keys/a", "/keys/a"),
     ("\"/keys/b c\"", "/keys/b c"),
@@ -106,7 +108,7 @@ const KEYS: [(&str, &str); 4] = [
     ("none", "none"),
 ];
 
-/// Lines that begin a block, each with true if the block is for the host `web`.
+/// Lines that begin a block, each with true if the block applies to the host `web`.
 const BLOCKS: [(&str, bool); 7] = [
     ("Host other", false),
     ("Host web", true),
@@ -117,7 +119,8 @@ const BLOCKS: [(&str, bool); 7] = [
     ("Match all", true),
 ];
 
-/// Makes a target of the bytes as output of `ssh -G`; after a zero byte, compares with OpenSSH.
+/// Parses the bytes as output of `ssh -G`. If the first byte is zero, the function builds a
+/// configuration file instead, and compares rdmactl with OpenSSH.
 pub fn run(data: &[u8]) {
     match data.split_first() {
         Some((0, choices)) => compare(choices),
@@ -125,8 +128,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Checks the target of options: it stays the host that was requested, and an error says why in
-/// bounds.
+/// Checks that the target is the requested host, and that the length of an error is bounded.
 fn any_output(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let host = Host::named("web");
@@ -138,16 +140,16 @@ fn any_output(data: &[u8]) {
         }
         Err(failure) => {
             assert!(is_harmless(&escape(&failure.detail)));
-            // 80 characters of the input, escaped, and a sentence.
+            // An error quotes 80 characters of the input, escaped, and adds a sentence.
             assert!(failure.detail.len() <= 80 * "\\u{10ffff}".len() + 200, "{}", failure.detail);
         }
     }
 }
 
-/// Checks that a target has the values of a configuration file. Each line has three bytes: the
-/// kind of the line, the choice of its value, and its form.
+/// Checks that a target has the values of a configuration file. Three bytes make a line: its kind,
+/// its value and its form.
 ///
-/// Without OpenSSH, and for a file that OpenSSH rejects, there is nothing to compare.
+/// The function compares nothing if OpenSSH is not installed or rejects the file.
 fn compare(choices: &[u8]) {
     let mut text = String::new();
     let (mut first, mut algorithms) = (BTreeMap::new(), BTreeMap::new());
@@ -184,7 +186,7 @@ fn compare(choices: &[u8]) {
             _ => {
                 let (option, of, values) = SETTINGS[number % SETTINGS.len()];
                 let (written, kept) = values[value % values.len()];
-                // A list has several words, and ProxyJump takes the line as it is.
+                // Quotes would join the words of a list, and `ProxyJump` does not remove quotes.
                 let is_plain = written.contains(' ') || option == "ProxyJump";
                 text += &line(option, written, if is_plain { form & !QUOTED } else { form });
                 if is_active {
@@ -210,7 +212,7 @@ fn compare(choices: &[u8]) {
     for (named, found) in
         [(keys, &target.identity_files), (certificates, &target.certificate_files)]
     {
-        // Without a file, there are default files.
+        // Without an option, the target has default files.
         let files: Vec<PathBuf> =
             named.iter().filter(|file| **file != "none").map(expanded).collect();
         assert!(named.is_empty() || *found == files, "{found:?} of\n{text}\n{output}");
@@ -252,7 +254,7 @@ fn effective(config: &str) -> Option<String> {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         started => started.expect("ssh starts"),
     };
-    // ssh may reject its options before it reads.
+    // ssh may reject its options before it reads stdin.
     let _ = child.stdin.take().expect("a pipe").write_all(config.as_bytes());
     let output = child.wait_with_output().expect("ssh ends");
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

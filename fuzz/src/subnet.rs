@@ -1,4 +1,4 @@
-//! Properties of every subnet, whatever its nodes or a file report.
+//! Properties of each subnet, independent of the data of its nodes or of a file.
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::analyse::fabric::{find_port, findings, routes};
@@ -14,18 +14,18 @@ use rdmactl::topology::LeafSwitches;
 
 use super::shown::{is_harmless, rows};
 
-/// Most switches and ports of a route, with its ends.
+/// Maximum number of hops of a route, with both ends.
 const MAX_HOPS: usize = 65;
 
-/// Checks that the subnets of a report hold together, then judges and prints them. Returns the
+/// Checks that the subnets of a report are consistent, then judges and prints them. Returns the
 /// length of the JSON.
 pub(crate) fn check(report: HostReport, thresholds: &Thresholds) -> usize {
-    report.fabrics.iter().flatten().for_each(holds_together);
+    report.fabrics.iter().flatten().for_each(is_consistent);
     judge(report, thresholds)
 }
 
-/// Judges and prints the subnets of a report, which may contradict themselves: routes end, and no
-/// format controls the terminal. Returns the length of the JSON.
+/// Judges and prints the subnets of a report, which may be inconsistent. Routes end, and no format
+/// controls the terminal. Returns the length of the JSON.
 pub(crate) fn judge(report: HostReport, thresholds: &Thresholds) -> usize {
     for fabric in report.fabrics.iter().flatten() {
         drawn(fabric);
@@ -55,8 +55,8 @@ pub(crate) fn judge(report: HostReport, thresholds: &Thresholds) -> usize {
     to_json(&FabricDocument::new(None, &reports, &findings)).expect("a document").len()
 }
 
-/// Every end of a link exists, and ports are in order.
-fn holds_together(fabric: &Fabric) {
+/// Checks that both ends of each link exist, and that ports are in order.
+fn is_consistent(fabric: &Fabric) {
     for (near, far) in fabric.links() {
         assert!(fabric.port(near).is_some() && fabric.port(far).is_some());
     }

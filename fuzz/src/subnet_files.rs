@@ -1,4 +1,5 @@
-//! Files about subnets: ibnetdiscover, opensm-subnet.lst, thresholds, names of nodes, topologies.
+//! Fuzz target for files about subnets: ibnetdiscover output, opensm-subnet.lst, thresholds, node
+//! name maps and topologies.
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::collect::{import_fabric, parse_node_names};
@@ -8,8 +9,8 @@ use rdmactl::topology::LeafSwitches;
 
 use super::subnet;
 
-/// Reads the text as each kind of file. An imported subnet is judged and printed. An error names
-/// a line.
+/// Parses the text as each kind of file. Judges and prints an imported subnet. An error names a
+/// line.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let lines = text.lines().count();
@@ -37,7 +38,7 @@ fn is_bounded(line: usize, error: &str, lines: usize) {
     assert!(error.len() <= 200, "{error}");
 }
 
-/// Each node and each link takes a line.
+/// Checks that the lines of a file bound the nodes and links of its subnet.
 fn imported(fabric: &Fabric, text: &str) {
     let lines = text.lines().count();
     assert!(fabric.nodes.len() <= 2 * lines);

@@ -1,19 +1,19 @@
-//! What a host says of a program that was sent to it, of any content.
+//! Fuzz target for the output of a host that receives an upload.
 
 use rdmactl::fleet::{Exit, Nonce, Output, Uploaded};
 use rdmactl::render::escape;
 
 use super::shown::is_harmless;
 
-/// Reads the words of a host: stdout, and behind a zero byte stderr. `NONCE` in them is the right one,
-/// without which no program counts as sent.
+/// Parses the output of a host: stdout, then a zero byte, then stderr. The word `NONCE` stands for
+/// the correct nonce. Without the nonce, no upload is accepted.
 pub fn run(data: &[u8]) {
     let nonce = Nonce::new().expect("the system has random numbers");
     let at = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (stdout, stderr) = data.split_at(at);
-    let told = String::from_utf8_lossy(stdout).replace("NONCE", &nonce.to_string());
+    let text = String::from_utf8_lossy(stdout).replace("NONCE", &nonce.to_string());
     let exit = Exit { status: Some(1), signal: None };
-    let output = Output { stdout: told.into(), stderr: stderr.to_vec(), exit };
+    let output = Output { stdout: text.into(), stderr: stderr.to_vec(), exit };
     match Uploaded::of(&output, nonce) {
         Ok(uploaded) => {
             assert_eq!(uploaded.nonce, nonce);

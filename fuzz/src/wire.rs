@@ -1,4 +1,4 @@
-//! Frames from the other end, of any content.
+//! Fuzz target for frames between the operator, agents and workers.
 
 use rdmactl::wire::limits::FRAME;
 use rdmactl::wire::{
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads the frames of one of the four ways, which the first byte chooses.
+/// Reads frames. The first byte selects the direction: from or to an agent, from or to a worker.
 pub fn run(data: &[u8]) {
     let Some((way, frames)) = data.split_first() else { return };
     estimate(frames);
@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Each message, written and read again, is itself.
+/// Checks that each message is written and read back unchanged.
 fn all<T: Serialize + DeserializeOwned>(frames: &[u8]) {
     let mut reader = FrameReader::new(frames);
     let mut length = 0;
@@ -37,17 +37,18 @@ fn all<T: Serialize + DeserializeOwned>(frames: &[u8]) {
     assert!(length <= frames.len());
 }
 
-/// The estimate of a text covers what serde makes of it, and is bounded by its length.
+/// Checks the memory estimate of a text. The estimate covers the value that serde parses, and the
+/// length of the text bounds the estimate.
 fn estimate(json: &[u8]) {
     let Ok(bytes) = FRAME.check(json) else { return };
-    // The shortest member of a list is `{},`, and the first has room for four.
+    // The shortest member of a list is `{},`, and a list allocates four members at first.
     assert!(bytes <= (json.len() + 1) * 4 * 512, "{bytes} bytes of {}", json.len());
     if let Ok(value) = serde_json::from_slice::<Value>(json) {
         assert!(bytes >= least(&value), "{bytes} bytes of {value}");
     }
 }
 
-/// Memory that a value takes at least.
+/// Returns the minimum memory of a value, in bytes.
 fn least(value: &Value) -> usize {
     16 + match value {
         Value::String(text) => text.len(),

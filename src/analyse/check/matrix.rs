@@ -105,7 +105,7 @@ impl<'run> Matrix<'run> {
             let cause = candidates(finding).find_map(|(host, id)| {
                 let at = self.at(host)?;
                 let can_be_cause = |subject: &Subject| failed.can_be_cause(finding, host, subject);
-                Some((at, results.cause(at, id, &can_be_cause)?))
+                Some((at, results.cause(at, id, FAILED, &can_be_cause)?))
             });
             let (all_at, found) = (self.all_at(hosts), self.failure(finding));
             match cause {
@@ -263,7 +263,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::tests::{cluster, reports};
-    use super::super::{CheckOptions, run};
+    use super::super::{Baseline, CheckOptions, run};
     use super::*;
     use crate::analyse::connections::connections;
     use crate::analyse::root_cause::findings;
@@ -411,6 +411,26 @@ mod tests {
         let report = checked(&reports(&values), run_of(fail_third(Code::Memlock)), policy);
         assert_eq!(lines(&report), ["fail ping.failed n3 host"]);
         assert!(report.accepted.iter().all(|(found, _)| !found.explains.contains(FAILED)));
+    }
+
+    #[test]
+    fn a_cause_of_a_baseline_hides_only_failures_that_it_explained_before() {
+        let mut values = cluster();
+        values[2]["system"]["limits"]["locked_memory_bytes"] = json!(65_536);
+        let all = reports(&values);
+        let findings = |explains: &str| {
+            let text = format!(
+                r#"{{ "schema": "rdmactl.check/1", "findings": [
+                    {{ "id": "limit.locked_memory", "hosts": ["n3"], "subject": "host"{explains} }},
+                    {{ "id": "limit.differs", "hosts": ["n3"], "subject": "host" }}] }}"#
+            );
+            let baseline = Some(Baseline::parse("b.json", &text).unwrap());
+            let ping = Some(run_of(fail_third(Code::Memlock)));
+            let options = CheckOptions { ping, baseline, ..CheckOptions::default() };
+            lines(&run(&all, &connections(&all), &options))
+        };
+        assert_eq!(findings(r#", "explains": ["ping.failed"]"#), [""; 0]);
+        assert_eq!(findings(""), ["fail ping.failed n3 host"]);
     }
 
     #[test]

@@ -179,13 +179,14 @@ impl<'run> Results<'run> {
         self.of_host(host).any(|finding| finding.code == id)
     }
 
-    /// Returns the root cause of a finding of a check on a host. `is_of` selects the subject. An
-    /// observation that may be intended explains nothing, and an accepted finding hides no failed
-    /// pair.
+    /// Returns the root cause of a finding of a check on a host; `is_of` selects the subject. The
+    /// cause explains findings of the check `consequence`. An observation that may be intended
+    /// explains nothing.
     pub(super) fn cause(
         &self,
         host: usize,
         id: &str,
+        consequence: &str,
         is_of: &dyn Fn(&Subject) -> bool,
     ) -> Option<Cause> {
         let is_cause = |finding: &&Finding| {
@@ -196,8 +197,16 @@ impl<'run> Results<'run> {
         let causes: Vec<&Finding> =
             self.of_host(host).filter(|finding| is_cause_of_others(finding)).collect();
         let cause = root_cause(report, &causes, found);
-        let is_accepted = self.accepted(&report.host, cause).is_some();
-        (!is_accepted).then(|| (cause.code, cause.subject.clone()))
+        (!self.hides(&report.host, cause, consequence)).then(|| (cause.code, cause.subject.clone()))
+    }
+
+    /// Returns true for a finding that is not reported, so that it may not take the place of its
+    /// consequences. In a baseline, a finding has the consequences that it had in the earlier run.
+    fn hides(&self, host: &str, cause: &Finding, consequence: &str) -> bool {
+        let CheckOptions { policy, baseline, today, .. } = self.options;
+        let explained = baseline.as_ref().and_then(|baseline| baseline.explained(host, cause));
+        policy.accepts(host, cause, today).is_some()
+            || explained.is_some_and(|explained| !explained.contains(consequence))
     }
 
     /// Sets the severity of the policy. A value that could not be read stays unknown.

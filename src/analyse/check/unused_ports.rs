@@ -119,12 +119,13 @@ fn is_configured(PortRef { report, port, .. }: PortRef<'_>) -> bool {
     if port.lid.is_some() {
         return true;
     }
+    let networks = report.system.as_ref().and_then(|system| system.networks.as_ref());
     // Only the GIDs of RoCE are IP addresses.
     let may_have_address = match port.protocol {
         Some(Protocol::Roce) => {
             port.gids.as_ref().is_none_or(|gids| gids.iter().any(|gid| !gid.value.is_link_local()))
         }
-        _ => report.system.is_none(),
+        _ => networks.is_none(),
     };
     if may_have_address {
         return true;
@@ -133,9 +134,11 @@ fn is_configured(PortRef { report, port, .. }: PortRef<'_>) -> bool {
     let is_member = |netdev: &Netdev| netdev.master.is_some() || netdev.bond.is_some();
     let is_of_port =
         |netdev: &str| netdev == name || report.netdev(netdev).and_then(parent) == Some(name);
-    let mut networks = report.system.iter().flat_map(|system| system.networks.iter().flatten());
     report.netdev(name).is_some_and(is_member)
-        || networks.any(|network| network.is_of_hosts() && is_of_port(&network.netdev))
+        || networks
+            .into_iter()
+            .flatten()
+            .any(|network| network.is_of_hosts() && is_of_port(&network.netdev))
 }
 
 /// Returns the interface below a VLAN or an `IPoIB` partition.
@@ -308,6 +311,9 @@ mod tests {
         for protocol in ["ib", "opa", "iwarp", "usnic"] {
             assert_eq!(without_system(protocol), Severity::Fail, "{protocol}");
         }
+        let mut without_networks = host("ib", true);
+        without_networks.system = value(json!({ "settings": {}, "dma": {} }));
+        assert_eq!(severity(&[without_networks]), Severity::Fail);
     }
 
     #[test]
