@@ -12,6 +12,7 @@ from . import console, doctor, inject, keeper, push, reset, ssh, status, up
 from .lab import Lab, take_down
 from .paths import CHECKOUT_LAB, default_name
 from .processes import die_with_parent
+from .releases import RELEASES
 from .talk import LabError, say
 
 
@@ -61,6 +62,10 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("node", nargs="?", metavar="NODE")
     sub = command("reset", "Undoes all faults and proves that each node is as it was at boot.", run_reset)
     sub.add_argument("--check", action="store_true", help="only prove, change nothing")
+
+    sub = command("images", "Builds the images of all releases, as the first `up` would.", run_images)
+    sub.add_argument("--iwarp", type=int, action="append", default=[], choices=RELEASES,
+                     metavar="RELEASE", help="also soft-iWARP for this release; can be repeated")
 
     sub = command("doctor", "Names what this machine lacks for the lab.", run_doctor)
     sub.add_argument("--packages", action="store_true", help="only the packages to install")
@@ -191,6 +196,11 @@ def run_reset(options) -> None:
         return
     booted = reset.reset(lab)
     say(f"all {len(lab.nodes)} nodes are as they were at boot ({booted} booted again)")
+
+
+def run_images(options) -> None:
+    doctor.require()
+    up.provide(set(RELEASES), set(options.iwarp))
 
 
 def run_doctor(options) -> int:

@@ -20,10 +20,8 @@ def bring_up(options) -> Lab:
     """Boots a lab and returns it; whatever goes wrong, nothing is left behind."""
     doctor.require()
     nodes = parse_nodes(options.nodes, options.release, options.node)
-    with ThreadPoolExecutor() as pool:
-        found = provide(pool, image.provide, {node.release for node in nodes})
-        siw_modules = provide(pool, siw.provide,
-                              {node.release for node in nodes if node.provider == "iwarp"})
+    found, siw_modules = provide({node.release for node in nodes},
+                                 {node.release for node in nodes if node.provider == "iwarp"})
     images = {str(release): {"home": str(it.home), "kernel": it.kernel_version}
               for release, it in found.items()}
     request = {
@@ -48,9 +46,13 @@ def bring_up(options) -> Lab:
     return lab
 
 
-def provide(pool: ThreadPoolExecutor, make, releases) -> dict:
-    """What `make` builds, or has built, for each release."""
-    return dict(zip(releases, pool.map(lambda number: make(RELEASES[number]), releases)))
+def provide(releases, releases_of_siw) -> tuple:
+    """The images of releases, and the siw modules of others, from the cache or built side by side."""
+    with ThreadPoolExecutor() as pool:
+        images = dict(zip(releases, pool.map(lambda it: image.provide(RELEASES[it]), releases)))
+        modules = dict(zip(releases_of_siw,
+                           pool.map(lambda it: siw.provide(RELEASES[it]), releases_of_siw)))
+    return images, modules
 
 
 def start_keeper(request: dict) -> subprocess.Popen:
