@@ -99,6 +99,15 @@ impl Device {
         self.name == other.name
             || are_equal(self.pci_slot(), other.pci_slot())
             || (!has_guid_of_host && are_equal(self.sys_image_guid, other.sys_image_guid))
+            || self.is_next_function_of_ionic(other)
+    }
+
+    /// Returns true for two ports of an ionic adapter. Each port is a function on a bus and with a
+    /// GUID of its own, and the GUIDs are consecutive (`ionic.rst` of the kernel; capture `ionic`).
+    fn is_next_function_of_ionic(&self, other: &Self) -> bool {
+        let is_ionic = |device: &Self| device.driver.as_deref() == Some("ionic");
+        let guids = self.node_guid.zip(other.node_guid);
+        is_ionic(self) && is_ionic(other) && guids.is_some_and(|(a, b)| a.0.abs_diff(b.0) == 1)
     }
 
     /// Returns true if the kernel implements RDMA for the device (soft-RoCE, soft-iWARP).
@@ -193,6 +202,16 @@ fn functions_of_one_card_share_slot_or_system_guid() {
     assert!(!first.shares_card_with(&device("mlx5_1", "0000:4c:00.0", Some(8))));
     let omni_path = Device { driver: Some("hfi1".into()), ..first.clone() };
     assert!(!omni_path.shares_card_with(&device("hfi1_1", "0000:af:00.0", Some(7))));
+    let ionic = |guid: u64| {
+        let device = device("ionic", &format!("0000:{guid:x}:00.0"), Some(guid));
+        Device {
+            driver: Some("ionic".into()),
+            node_guid: Some(Guid(guid)),
+            name: format!("ionic_{guid}"),
+            ..device
+        }
+    };
+    assert!(ionic(7).shares_card_with(&ionic(8)) && !ionic(7).shares_card_with(&ionic(9)));
     let software = |name: &str| Device { name: name.into(), ..Device::default() };
     assert!(!software("rxe0").shares_card_with(&software("rxe1")), "no GUID, no slot");
 }

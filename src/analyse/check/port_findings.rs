@@ -10,7 +10,7 @@ use crate::analyse::folded::Folded;
 use crate::analyse::verdict::plain_or;
 use crate::model::ping::FIX_SET_UP;
 use crate::model::{
-    Device, Finding, HostReport, LinkLayer, Port, PortState, Protocol, Severity, Subject,
+    Device, Finding, HostReport, LinkLayer, PciLink, Port, PortState, Protocol, Severity, Subject,
 };
 
 /// Checks that [`failed_state_check`] returns.
@@ -118,7 +118,9 @@ fn down(place: PortRef<'_>, id: &'static str) -> Finding {
             if port.link_layer != Some(LinkLayer::Ethernet) =>
         {
             let number = port.number;
-            on_host(report, format_args!("ibportstate -C {device} -D 0 {number} enable"))
+            let enable = format!("ibportstate -C {device} -D 0 {number} enable");
+            // ConnectX-7 reports Disabled without a cable.
+            on_host(report, format_args!("{enable}; if it stays Disabled, connect the cable"))
         }
         _ => format!(
             "connect or replace the cable of {device}/{} on {host}; check that its switch port is \
@@ -183,13 +185,50 @@ pub(super) fn rate_finding(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Find
 }
 
 pub(super) fn pci_finding(place: PortRef<'_>) -> Option<Finding> {
-    let what = "the PCI Express link is slower than the port";
-    (place.port.pci_suffices == Some(false)).then(|| {
-        let command = format!(
-            "rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot with more \
-             lanes",
-            place.device_name()
-        );
-        place.finding(Severity::Warn, "port.pci_slow", what).fix(on_host(place.report, command))
-    })
+    if place.port.pci_suffices != Some(false) {
+        return None;
+    }
+    let show = format!("rdmactl devices -v -w 'device=={}' shows the link", place.device_name());
+    let link = place.device.pci_link.as_ref();
+    let (severity, what, fix) = if link.is_some_and(is_limited_by_generation) {
+        let what = "the PCI Express generation of the host is slower than the port";
+        (Severity::Info, what, show)
+    } else {
+        let what = "the PCI Express link is slower than the port";
+        (Severity::Warn, what, format!("{show}; move the card to a slot with more lanes"))
+    };
+    Some(place.finding(severity, "port.pci_slow", what).fix(on_host(place.report, fix)))
+}
+
+/// Returns true if the link has all lanes of the card, at the highest speed of the host. No other
+/// slot of the host is faster.
+fn is_limited_by_generation(link: &PciLink) -> bool {
+    let has_all_lanes = link.card.is_some_and(|card| link.current.lanes >= card.lanes);
+    link.is_degraded == Some(false) && has_all_lanes
+}
+
+#[test]
+fn a_slow_pci_link_is_a_warning_unless_no_slot_is_faster() {
+    use crate::model::{PciSpeed, Via};
+    // A card for 64 GT/s x16 below a host with 32 GT/s.
+    let severity = |lanes: u32, is_degraded: Option<bool>| {
+        let card = PciSpeed::new(64_000, 16);
+        let current = PciSpeed::new(32_000, lanes);
+        let link = PciLink {
+            current,
+            card: Some(card),
+            slot: Some(current),
+            is_degraded,
+            physical_function: None,
+        };
+        let port = Port { number: 1, pci_suffices: Some(false), ..Port::default() };
+        let device = Device { name: "mlx5_0".into(), pci_link: Some(link), ..Device::default() };
+        let report = HostReport::empty("n1", Via::Agent);
+        let place = PortRef { report: &report, device: &device, port: &port };
+        pci_finding(place).map(|found| found.severity)
+    };
+    assert_eq!(severity(16, Some(false)), Some(Severity::Info), "all lanes");
+    assert_eq!(severity(8, Some(false)), Some(Severity::Warn), "a slot with more lanes helps");
+    assert_eq!(severity(16, Some(true)), Some(Severity::Warn), "degraded");
+    assert_eq!(severity(16, None), Some(Severity::Warn), "unknown");
 }

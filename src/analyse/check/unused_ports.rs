@@ -41,12 +41,13 @@ impl<'run> OffPorts<'run> {
         let counts = self.0.get(&(device.name.as_str(), port.number));
         let (off, all) = counts.copied().unwrap_or_default();
         let is_off_everywhere = off == all;
-        let what = if is_off_everywhere && all > 2 {
+        let is_off_in_fleet = is_off_everywhere && all > 2;
+        let what = if is_off_in_fleet {
             format!("{}; this port is down on all {all} hosts", found.what)
         } else {
             found.what
         };
-        if !is_off_everywhere || !has_working_alternative(place) {
+        if !is_off_everywhere || !has_working_alternative(place, is_off_in_fleet) {
             return Finding { what, ..found };
         }
         if is_in_use(place) {
@@ -72,9 +73,13 @@ fn is_off(port: &Port) -> bool {
     }
 }
 
-/// Returns true if another port of the host works that may make this port unnecessary. A software
-/// device is necessary: an administrator created it for its interface.
-fn has_working_alternative(PortRef { report, device, port }: PortRef<'_>) -> bool {
+/// Returns true if another port of the host works that may make this port unnecessary. If this
+/// port is off on all of several hosts, any port of its protocol may do so. A software device is
+/// necessary: an administrator created it for its interface.
+fn has_working_alternative(
+    PortRef { report, device, port }: PortRef<'_>,
+    is_off_in_fleet: bool,
+) -> bool {
     let needs_address = match port.protocol {
         // Without an address, RDMA cannot use an interface.
         Some(Protocol::Roce | Protocol::Iwarp | Protocol::Usnic) => true,
@@ -89,7 +94,9 @@ fn has_working_alternative(PortRef { report, device, port }: PortRef<'_>) -> boo
     let is_comparable = |other: &Device| !other.is_software() && !other.is_virtual_function();
     let active = report.ports().filter(|(other, port)| port.is_active() && is_comparable(other));
     let active: Vec<(&Device, &Port)> = active.collect();
-    if active.iter().any(|(other, _)| other.shares_card_with(device)) {
+    let shares_card = active.iter().any(|(other, _)| other.shares_card_with(device));
+    let has_protocol = active.iter().any(|(_, active)| active.protocol == port.protocol);
+    if shares_card || (is_off_in_fleet && has_protocol) {
         return true;
     }
     // DHCP sets no address without a link, so that a card without a link is a fault if an equal
@@ -230,7 +237,11 @@ mod tests {
     fn a_card_without_a_link_is_a_fault_if_an_equal_card_works() {
         let equal = || host("roce", false);
         assert_eq!(severity(&[equal()]), Severity::Fail);
-        assert_eq!(severity(&[equal(), equal()]), Severity::Fail, "on all hosts");
+        assert_eq!(severity(&[equal(), equal()]), Severity::Fail, "on both hosts");
+        assert_eq!(severity(&[equal(), equal(), equal()]), Severity::Info, "on all hosts");
+        let mut used = equal();
+        used.devices[1].ports[0].lid = Some(38);
+        assert_eq!(severity(&[used, equal(), equal()]), Severity::Fail, "in use");
         let mut report = equal();
         let second = Device { pci: Some("0000:ce:00.1".into()), ..report.devices[1].clone() };
         report.devices.push(Device { name: "mlx5_2".into(), ..second });

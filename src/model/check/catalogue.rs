@@ -139,7 +139,7 @@ checks! {
     }
     "port.down" Fail Port [; Counters Details Gids Netdevs PciLinks System] {
         title: "Each port has a link.",
-        applies_to: "every port; info if no address, bond, LID or traffic shows that the port is to be used, another port of the card (Ethernet: of the host, unless a card of the same board works) is active, and no other host uses the port",
+        applies_to: "every port; info if no address, bond, LID or traffic shows that the port is to be used, no other host uses the port, and another port works: of the same card, on Ethernet also of another board, and of the same protocol if the port is down on all of three or more hosts",
         rule: "the state is DOWN, the physical state is not Disabled, and on InfiniBand and Omni-Path it is not LinkUp",
         origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
         consequence: "no traffic passes the port",
@@ -174,7 +174,7 @@ checks! {
     }
     "port.pci_slow" Warn Port [PciLinks] {
         title: "The PCI Express path carries the rate of the port.",
-        applies_to: "ports of PCI devices with a known rate",
+        applies_to: "ports of PCI devices with a known rate; info if the link has all lanes of the card, at the highest speed of the host",
         rule: "the slowest PCI Express link up to the CPU has less than nine tenths of the data rate of the port, or of the link that the card supports",
         origin: "PCI Express specification: GT/s, lanes and encoding",
         consequence: "the port never reaches its rate; the host slows down its senders",
@@ -198,7 +198,7 @@ checks! {
     }
     "counter.saturated" Info Port [Counters] {
         title: "No error counter is at its maximum.",
-        applies_to: "InfiniBand counters of 4, 8, 16 and 32 bits",
+        applies_to: "InfiniBand counters of 4, 8, 16, 32 and 64 bits",
         rule: "the value is the maximum of the counter",
         origin: "InfiniBand specification: PortCounters",
         consequence: "new errors are not counted",

@@ -218,7 +218,9 @@ fn only_infiniband_has_ibportstate() {
             report.findings.into_iter().filter(|found| found.check.id == "port.disabled");
         disabled.next().unwrap().finding.fix.unwrap()
     };
-    assert_eq!(fix("ib", json!("ib0")), "on n3: ibportstate -C mlx5_0 -D 0 1 enable");
+    let enable =
+        "on n3: ibportstate -C mlx5_0 -D 0 1 enable; if it stays Disabled, connect the cable";
+    assert_eq!(fix("ib", json!("ib0")), enable);
     assert_eq!(fix("opa", json!(null)), "on n3: opaportconfig -p 1 enable");
     for (protocol, netdev) in
         [("roce", json!("eth1")), ("iwarp", json!("eth1")), ("roce", json!(null))]
