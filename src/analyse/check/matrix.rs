@@ -426,7 +426,7 @@ mod tests {
             );
             let baseline = Some(Baseline::parse("b.json", &text).unwrap());
             let ping = Some(run_of(fail_third(Code::Memlock)));
-            let options = CheckOptions { ping, baseline, ..CheckOptions::default() };
+            let options = CheckOptions { baseline, ping, ..CheckOptions::default() };
             lines(&run(&all, &connections(&all), &options))
         };
         assert_eq!(findings(r#", "explains": ["ping.failed"]"#), [""; 0]);
