@@ -1,15 +1,16 @@
-//! One to three faults at a time, chosen at random, on random nodes, under a random command: what rdmactl says must
-//! be explained by the faults.
+//! Runs a random command while one to three random faults are active on random nodes. The faults
+//! must explain each report of rdmactl.
 //!
-//! `cargo test --test lab_chaos`, with `RDMACTL_NODE_BINARY`. `RDMACTL_CHAOS_SEEDS=200` sets the
-//! number of seeds (20), `RDMACTL_CHAOS_FIRST=7` the first one (1), so that a failed seed can be
-//! repeated and a long run be split. The oracle is the table [`FAULTS`]:
-//! which verdicts, warnings and findings a fault may cause at its node. A host without a fault
-//! must have none. A command that hangs is killed, and its seed fails. A seed during which the
-//! kernel of a node crashes runs once more.
+//! Run `cargo test --test lab_chaos` with `RDMACTL_NODE_BINARY`. `RDMACTL_CHAOS_SEEDS=200` sets
+//! the number of seeds (default 20). `RDMACTL_CHAOS_FIRST=7` sets the first seed (default 1), to
+//! repeat a failed seed or to split a long run.
 //!
-//! `top` samples until a key ends it, so it has no `--count`. It runs in a pseudo-terminal,
-//! records its samples, and ends with q. The oracle reads the recording.
+//! The oracle is the table [`FAULTS`]. It lists the verdicts, warnings and findings that a fault
+//! may cause at its node. A host without a fault must have none. A command that hangs is killed,
+//! and its seed fails. If the kernel of a node crashes, the seed runs once more.
+//!
+//! `top` has no `--count`: it runs until a key ends it. It runs in a pseudo-terminal, records its
+//! samples, and ends with q. The oracle reads the recording.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
 #![expect(clippy::print_stderr, reason = "the log of a long run")]
@@ -35,29 +36,29 @@ use serde_json::{Value, json};
 const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 const SET: &str = "n[1-4]";
 
-/// How a fault is made and undone.
+/// Method that causes and removes a fault.
 #[derive(Clone, Copy)]
 enum Inject {
-    /// A fault of `lab/lab fault`, with its value.
+    /// Fault of `lab/lab fault`, with its value.
     Lab(&'static str, Option<&'static str>),
-    /// Shell commands that root runs on the node.
+    /// Shell commands that root runs on the node, to cause and to remove the fault.
     Shell { start: &'static str, stop: &'static str },
-    /// One more host in the set; `NODE` stands for the node.
+    /// Additional host in the host set. `NODE` stands for the node.
     Host(&'static str),
     /// The fault is on the machine of the operator, and no host may have a finding.
     Operator,
 }
 
-/// Who logs in.
+/// Logins that a fault affects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Login {
-    /// Any login has the fault.
+    /// The fault affects each login.
     Any,
-    /// The fault is in the login of `user`.
+    /// The fault affects only the login of `user`.
     User,
 }
 
-/// A fault, and what rdmactl may say of its node.
+/// Fault, and the codes that rdmactl may report about its node.
 #[derive(Clone, Copy)]
 struct Fault {
     name: &'static str,
@@ -69,7 +70,7 @@ struct Fault {
     warnings: &'static [&'static str],
     /// Ids of findings of `check`, of the severity warn or fail.
     checks: &'static [&'static str],
-    /// Whether a listing may lack the host or a part of it.
+    /// True if a listing may lack the host or a part of its data.
     hides: bool,
 }
 
@@ -91,12 +92,12 @@ const fn shell(name: &'static str, start: &'static str, stop: &'static str) -> F
     Fault { name, inject: Inject::Shell { start, stop }, ..ALIVE }
 }
 
-/// A fault that may keep the agent from its report.
+/// Changes a fault to a fault that may prevent the report of the agent.
 const fn silent(verdicts: &'static [&'static str], fault: Fault) -> Fault {
     Fault { verdicts, checks: &["host.silent"], hides: true, ..fault }
 }
 
-/// A line at the beginning of the login file of `user`.
+/// Returns a fault that changes the login file of `user`.
 const fn bashrc(name: &'static str, start: &'static str) -> Fault {
     const UNDO: &str = "cd /home/user; test ! -e .bashrc.kept || mv .bashrc.kept .bashrc";
     let fault = Fault { login: Login::User, ..shell(name, start, UNDO) };
@@ -125,7 +126,7 @@ const STOPPED: &str = "operator-stopped";
 const UNWRITABLE: &str = "save-unwritable";
 const FULL: &str = "full-memory-disks";
 
-/// A file in a directory that does not exist.
+/// File in a directory that does not exist.
 const UNWRITABLE_FILE: &str = "/nonexistent/chaos.json";
 
 const NETEM_OFF: &str = "tc qdisc del dev eth1 root 2>/dev/null; true";
@@ -151,7 +152,7 @@ static FAULTS: &[Fault] = &[
     Fault {
         verdicts: &["gid.family", "l2.no_neighbour"],
         checks: &["gid.none_usable"],
-        // TCP of the host leaves through the interface of another network, and RDMA passes with
+        // TCP packets of the host leave through the interface of another network. RDMA works with
         // link-local GIDs.
         warnings: &["tcp.local_error"],
         ..lab("address-removed", None)
@@ -208,7 +209,7 @@ static FAULTS: &[Fault] = &[
     silent(UNREACHED, lab("ssh-wrong-hostkey", None)),
     silent(UNREACHED, lab("ssh-refuse-user", None)),
     silent(UNREACHED, lab("sshd-silent", None)),
-    // The node has nothing but one more name. The counters of its port include the packets of
+    // The node has no fault, only a second name. The counters of its port include the packets of
     // both names.
     Fault {
         name: "host-twice",
@@ -293,6 +294,8 @@ static FAULTS: &[Fault] = &[
     },
     Fault {
         verdicts: &["l2.no_neighbour"],
+        // TCP starts after RDMA has its entries of the table.
+        warnings: &["tcp.blocked"],
         ..shell(
             "neighbour-table-full",
             "for n in 1 2 3; do sysctl -qw net.ipv4.neigh.default.gc_thresh$n=2; done",
@@ -344,7 +347,7 @@ static FAULTS: &[Fault] = &[
             "ip link set eth1 arp on",
         )
     },
-    // Without rdmactl on the node, the upload meets the full disks.
+    // rdmactl is removed from the node, so that the upload finds the full disks.
     shell(
         FULL,
         "dd if=/dev/zero of=/dev/shm/fill bs=1M 2>/dev/null; dd if=/dev/zero of=/tmp/fill bs=1M count=64 2>/dev/null; \
@@ -404,7 +407,7 @@ static FAULTS: &[Fault] = &[
             "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'ulimit -u 3' > .bashrc",
         )
     },
-    // The main thread of the agent, or the login shell, has no room for its stack.
+    // The stack limit is too small for the main thread of the agent or for the login shell.
     Fault {
         verdicts: &["peer.unreached", "peer.agent_failed"],
         ..bashrc(
@@ -432,7 +435,8 @@ static FAULTS: &[Fault] = &[
     },
 ];
 
-/// Commands, each as often as it is here.
+/// Commands. A command is chosen with a probability that is proportional to its number of
+/// entries.
 const COMMANDS: &[&[&str]] = &[
     &["ping", "--matrix"],
     &["ping", "--matrix"],
@@ -447,7 +451,7 @@ const COMMANDS: &[&[&str]] = &[
     &["top", "--every", "5s"],
 ];
 
-/// The generator `SplitMix64`.
+/// Random number generator `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -464,7 +468,7 @@ impl Random {
     }
 }
 
-/// What one seed does: faults with the indices of their nodes, and a command.
+/// Faults with the indices of their nodes, and the command of a seed.
 struct Scenario {
     seed: u64,
     faults: Vec<(usize, &'static Fault)>,
@@ -500,13 +504,13 @@ impl Scenario {
         self.faults.iter().any(|(_, fault)| fault.name == name)
     }
 
-    /// True if rdmactl must refuse the command before it asks a host. `top` has no --save.
+    /// True if rdmactl must reject the command before it queries a host. `top` has no --save.
     fn is_refused(&self) -> bool {
         self.has(UNWRITABLE) && self.command[0] != "top"
     }
 
     /// Returns the seed, the command and the faults with their nodes.
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         let faults = self.faults.iter().map(|(node, fault)| {
             let value = match fault.inject {
                 Inject::Lab(_, Some(value)) => format!("={value}"),
@@ -518,7 +522,7 @@ impl Scenario {
         format!("seed {}: {} under {}", self.seed, self.command.join(" "), faults.join(", "))
     }
 
-    /// Faults of one login are seen by that login only.
+    /// True if the command must log in as `user`, because a fault affects only that login.
     fn logs_in_as_user(&self) -> bool {
         self.faults.iter().any(|(_, fault)| fault.login == Login::User)
     }
@@ -568,7 +572,7 @@ impl Scenario {
         Outcome { wrong, crashed: NODES.into_iter().find(|node| has_crashed(&lab, node)) }
     }
 
-    /// Runs the command, and adds what the faults do not explain.
+    /// Runs the command, and adds to `wrong` all reports that the faults do not explain.
     fn judge(&self, lab: &Cluster, wrong: &mut Vec<String>) {
         let arguments = self.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -580,10 +584,10 @@ impl Scenario {
             return check_refusal(run, wrong);
         }
         if self.has(STOPPED) {
-            // The agents run by then.
+            // After this time the agents run.
             wait(Duration::from_secs(5));
             let group = Pid::from_child(&run);
-            // A run that has ended is not stopped.
+            // The run may have ended.
             let _ = kill_process_group(group, Signal::STOP);
             wait(STOP);
             let _ = kill_process_group(group, Signal::CONT);
@@ -596,8 +600,8 @@ impl Scenario {
         }
     }
 
-    /// Runs `top`, which records some samples. Returns each host as it responded last, in the
-    /// form of a listing.
+    /// Runs `top`, which records samples. Returns the last report of each host, in the format of
+    /// a listing.
     fn recorded(&self, lab: &Cluster, arguments: &[&str]) -> Value {
         let folder = tempfile::tempdir().expect("a directory");
         let mut terminal = top::start(lab, folder.path(), arguments);
@@ -636,7 +640,8 @@ impl Scenario {
         json!({ "hosts": hosts })
     }
 
-    /// Every finding and failed pair is explained by the fault of its node, and so is every warning.
+    /// Every finding and failed pair is explained by the fault of its node, and so is every
+    /// warning.
     fn check_ping(&self, report: &Value, wrong: &mut Vec<String>) {
         let name = |host: &Value| {
             let index = host.as_u64().and_then(|at| usize::try_from(at).ok());
@@ -682,7 +687,7 @@ impl Scenario {
         let faults = ends.map(|end| self.of_host(end));
         // Faults at both ends can take the evidence that names the cause.
         let is_between_faults = code == "rc.no_ack" && faults.iter().all(Option::is_some);
-        // Pairs that the stopped operator interrupted.
+        // The stopped operator did not test the pair.
         let is_interrupted = code == "not_tested" && self.has(STOPPED);
         code == "ok"
             || is_between_faults
@@ -690,8 +695,9 @@ impl Scenario {
             || faults.iter().flatten().any(|fault| fault.verdicts.contains(&code))
     }
 
-    /// A host without a fault is read completely, up to what the kernel hides from `user`: the
-    /// open files of other users (proc(5), `/proc/PID/fd`). A host without rdmactl says so.
+    /// Checks that a host without a fault was read completely, except the open files of other
+    /// users: the kernel hides them from `user` (proc(5), `/proc/PID/fd`). A host without rdmactl
+    /// has a problem that names the missing program.
     fn check_listing(&self, report: &Value, wrong: &mut Vec<String>) {
         for host in report["hosts"].as_array().into_iter().flatten() {
             let name = host["host"].as_str().unwrap_or("?");
@@ -719,8 +725,8 @@ impl Scenario {
         }
     }
 
-    /// Every finding of `check` is explained by the faults of its hosts. A finding that compares
-    /// hosts also names hosts without a fault.
+    /// Checks that the faults of its hosts explain each finding of `check`. A finding that
+    /// compares hosts also names hosts without a fault.
     fn check_findings(&self, report: &Value, wrong: &mut Vec<String>) {
         for finding in report["findings"].as_array().into_iter().flatten() {
             let id = finding["id"].as_str().unwrap_or("?");
@@ -743,9 +749,9 @@ impl Scenario {
 
 /// Result of a seed.
 struct Outcome {
-    /// Everything that the faults do not explain.
+    /// Reports that the faults do not explain.
     wrong: Vec<String>,
-    /// A node whose kernel crashed.
+    /// Node whose kernel crashed.
     crashed: Option<&'static str>,
 }
 
@@ -758,7 +764,7 @@ fn has_crashed(lab: &Cluster, node: &str) -> bool {
     String::from_utf8_lossy(&text).contains("Kernel panic")
 }
 
-/// Time for which the operator is stopped: longer than the lease of a worker.
+/// Time for which the operator is stopped. It is longer than the lease of a worker.
 const STOP: Duration = Duration::from_secs(4);
 
 /// Returns the first lines of the message of a panic.
@@ -781,12 +787,12 @@ fn node_of(name: &str) -> &str {
     name.rsplit('@').next().unwrap_or(name)
 }
 
-/// A file that cannot be written is an error before any host is asked.
+/// Checks that rdmactl reports an unwritable file before it queries hosts.
 fn check_refusal(run: Child, wrong: &mut Vec<String>) {
     let output = run.wait_with_output().expect("rdmactl ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let is_told = stderr.contains(&format!("cannot write {UNWRITABLE_FILE}: "));
-    if output.status.code() != Some(2) || !output.stdout.is_empty() || !is_told {
+    let is_reported = stderr.contains(&format!("cannot write {UNWRITABLE_FILE}: "));
+    if output.status.code() != Some(2) || !output.stdout.is_empty() || !is_reported {
         wrong.push(format!("--save: {}: {stderr}", output.status));
     }
 }
@@ -818,21 +824,21 @@ fn findings_under_random_faults_match_the_faults() {
     let mut failed = Vec::new();
     for seed in first..first + seeds {
         let scenario = Scenario::of(seed);
-        // A lab that fails costs its seed only.
+        // If the lab fails, only this seed fails.
         let run = || {
             let outcome = catch_unwind(AssertUnwindSafe(|| scenario.run()));
             outcome.unwrap_or_else(|panic| Outcome { wrong: vec![message(&*panic)], crashed: None })
         };
         let mut outcome = run();
         if let Some(node) = outcome.crashed {
-            eprintln!("again {}: the kernel of {node} crashed", scenario.told());
+            eprintln!("again {}: the kernel of {node} crashed", scenario.description());
             outcome = run();
         }
         let wrong = outcome.wrong;
-        eprintln!("{} {}", if wrong.is_empty() { "ok  " } else { "FAIL" }, scenario.told());
+        eprintln!("{} {}", if wrong.is_empty() { "ok  " } else { "FAIL" }, scenario.description());
         if !wrong.is_empty() {
             eprintln!("     {}", wrong.join("\n     "));
-            failed.push(format!("{}\n  {}", scenario.told(), wrong.join("\n  ")));
+            failed.push(format!("{}\n  {}", scenario.description(), wrong.join("\n  ")));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));

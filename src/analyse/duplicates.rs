@@ -32,6 +32,8 @@ pub struct Duplicates {
     macs: BTreeSet<Place>,
     /// For each host the index of the first host on the same machine; usually its own index.
     machines: Vec<usize>,
+    /// Hosts whose machine has another name in the run.
+    twins: BTreeSet<usize>,
     /// Findings to report.
     pub warnings: Vec<Warning>,
 }
@@ -59,6 +61,7 @@ impl Duplicates {
     /// Compares the inventories of the named hosts; an unreached host has no inventory.
     pub fn of(names: &[&str], inventories: &[Option<&HostReport>]) -> Self {
         let machines = machines(inventories);
+        let twins = twins(&machines);
         let own = |host: &usize| machines.get(*host) == Some(host);
         let hosts = inventories.iter().enumerate().filter(|(at, _)| own(at));
         let hosts = hosts.filter_map(|(at, report)| Some((at, (*report)?)));
@@ -67,7 +70,7 @@ impl Duplicates {
         let nodes = shared(hosts.clone().flat_map(|(at, report)| guids(at, report)));
         let lids = shared(hosts.flat_map(|(at, report)| lids(at, report)));
         let warnings = [
-            twins(names, &machines),
+            host_twice(names, &twins),
             limited(addresses.iter().map(|(gid, places)| {
                 duplicate_address(names, gid.ip(), "no pair uses it", places)
             })),
@@ -80,6 +83,7 @@ impl Duplicates {
             gids: addresses.into_keys().collect(),
             macs: macs.into_values().flatten().collect(),
             machines,
+            twins: twins.into_iter().flatten().collect(),
             warnings: warnings.into_iter().flatten().collect(),
         }
     }
@@ -107,6 +111,11 @@ impl Duplicates {
     /// True if another host has the MAC address of this network interface too.
     pub fn has_shared_mac(&self, host: usize, netdev: &str) -> bool {
         self.macs.contains(&(host, netdev.to_owned()))
+    }
+
+    /// True if another name of the run belongs to the machine of this host.
+    pub fn has_second_name(&self, host: usize) -> bool {
+        self.twins.contains(&host)
     }
 
     /// True if two host names belong to one machine.
@@ -198,10 +207,14 @@ fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place
     })
 }
 
-fn twins(names: &[&str], machines: &[usize]) -> Vec<Warning> {
+/// Returns the hosts of each machine with several names.
+fn twins(machines: &[usize]) -> Vec<Vec<usize>> {
     let members = machines.iter().enumerate().map(|(host, machine)| (*machine, host));
-    let twins = grouped(members).into_values().filter(|hosts| hosts.len() > 1);
-    let warnings = twins.map(|hosts| {
+    grouped(members).into_values().filter(|hosts| hosts.len() > 1).collect()
+}
+
+fn host_twice(names: &[&str], twins: &[Vec<usize>]) -> Vec<Warning> {
+    let warnings = twins.iter().map(|hosts| {
         let same: Vec<&str> = hosts.iter().filter_map(|&host| names.get(host).copied()).collect();
         let detail = format!(
             "{} have the same GUIDs and addresses: they are names of one host, which is not tested \
@@ -210,7 +223,7 @@ fn twins(names: &[&str], machines: &[usize]) -> Vec<Warning> {
         );
         let hint =
             format!("remove all but one of these names from the host set: {}", same.join(" "));
-        Warning::new(WarningCode::HostTwice, hosts, detail, hint)
+        Warning::new(WarningCode::HostTwice, hosts.iter().copied(), detail, hint)
     });
     limited(warnings)
 }

@@ -226,7 +226,7 @@ fn tcp_blocked_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warni
     const NO_REPLY: &str = "on {host}, check that replies leave through {netdev}: ip route get {address} from \
                             {own_address}; ip rule; if they do, find the rule that drops TCP: nft list ruleset; \
                             iptables -S; ip6tables -S; tc filter show dev {netdev} ingress; tc filter show dev \
-                            {netdev} egress";
+                            {netdev} egress; look for a full neighbor table: dmesg | grep 'table overflow'";
     let between = match host {
         Some(host) => {
             let name = name(names, host);
@@ -248,7 +248,8 @@ fn tcp_blocked_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warni
         ("connections are rejected, likely by a packet filter", REJECTED)
     } else {
         (
-            "connections get no reply: a packet filter drops TCP, or a route sends the replies elsewhere",
+            "connections get no reply: a packet filter drops TCP, a route sends the replies elsewhere, or a neighbor \
+             table is full",
             NO_REPLY,
         )
     };
@@ -394,7 +395,7 @@ mod tests {
             "{}",
             one.detail
         );
-        assert!(one.detail.contains("drops TCP, or a route sends the replies"), "{}", one.detail);
+        assert!(one.detail.contains("drops TCP, a route sends the replies"), "{}", one.detail);
         assert!(one.hint.starts_with("on n3, check that replies leave"), "{}", one.hint);
         let all = found(&matrix(|_, _| tcp(NO_REPLY)));
         assert_eq!(all[0].hosts, [0, 1, 2, 3]);

@@ -327,7 +327,8 @@ impl Rounds<'_> {
         if self.watch.is_over() {
             return not_tested();
         }
-        if self.crosses {
+        let has_second_name = |host| self.duplicates.has_second_name(host);
+        if self.crosses || has_second_name(source) || has_second_name(target) {
             // The counters of a port include the packets of the other pair of the port.
             outcome.measured.packets = None;
             outcome.evidence.received = None;

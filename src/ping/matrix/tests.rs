@@ -8,7 +8,7 @@ use crate::analyse::root_cause::findings;
 use crate::clock::Deadline;
 use crate::model::ping::{Leaf, Life, Metric, OutlierKind, Test};
 use crate::model::probe::{
-    Act, Cause, Opened, RoundTrips, Step, StepError, StepResult, Throughput,
+    Act, Cause, Opened, RoundTrips, Step, StepError, StepResult, Throughput, Traffic,
 };
 use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
 use crate::ping::node::Ticket;
@@ -151,6 +151,7 @@ const SERVE: Ticket = Ticket(1);
 const PROBE: Ticket = Ticket(2);
 const OTHER: Ticket = Ticket(3);
 const FIRST: Ticket = Ticket(5);
+const CLOSE: Ticket = Ticket(6);
 
 impl Node for Lossy {
     fn start(&self, step: Step) -> Ticket {
@@ -160,6 +161,7 @@ impl Node for Lossy {
             Act::Serve => SERVE,
             Act::Probe(_) => PROBE,
             Act::Close if step.connection == NO_CONNECTION => FIRST,
+            Act::Close => CLOSE,
             _ => OTHER,
         }
     }
@@ -183,6 +185,11 @@ impl Node for Lossy {
             }
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => self.probe(),
+            CLOSE => Ok(StepResult::Closed(Some(Traffic {
+                sent: Some(9),
+                received: Some(9),
+                ..Traffic::default()
+            }))),
             _ => Ok(StepResult::Connected),
         })
     }
@@ -791,14 +798,14 @@ fn pair_of_an_expired_worker_is_not_tested() {
 
 #[test]
 fn two_names_of_one_host_are_not_tested_against_each_other() {
-    let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
+    let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
     let with_guid = |number: usize| {
         let mut report = reachable(number);
         let guid = format!("\"5054:00ff:fe00:000{number}\"");
         report.devices[0].node_guid = serde_json::from_str(&guid).unwrap();
         report
     };
-    let inventories = [with_guid(0), with_guid(1), with_guid(0)];
+    let inventories = [with_guid(0), with_guid(1), with_guid(0), with_guid(3)];
     let results = run_all(&hosts, &inventories, &test_options(), None);
     let not_tested = |pair: &&Pair| pair.verdict.code == Code::NotTested;
     let ends: Vec<_> =
@@ -806,7 +813,12 @@ fn two_names_of_one_host_are_not_tested_against_each_other() {
     assert_eq!(ends, [(0, 2), (2, 0)]);
     assert_eq!(results.warnings.len(), 1, "{:?}", results.warnings);
     assert_eq!(results.warnings[0].code.word(), "host.twice");
-    assert_eq!(probes(&hosts), [1, 2, 1]);
+    assert_eq!(probes(&hosts), [2, 3, 2, 3]);
+    // A port may be in a pair of either name at the same time.
+    for pair in &results.pairs {
+        let has_one_name = [pair.source, pair.target].iter().all(|host| [1, 3].contains(host));
+        assert_eq!(pair.measured.packets.is_some(), has_one_name, "{pair:?}");
+    }
 }
 
 #[test]
