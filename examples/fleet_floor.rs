@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     let serve = || -> Result<usize> {
         let mut bytes = 0;
         while let Some(address) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
-            bytes += ask(address, key, &parts).with_context(|| address.clone())?;
+            bytes += query(address, key, &parts).with_context(|| address.clone())?;
         }
         Ok(bytes)
     };
@@ -50,14 +50,14 @@ fn main() -> Result<()> {
 
 /// Sends a message without a flush. A flush of the channel would discard received bytes that were
 /// not yet read.
-fn tell(channel: &mut Channel, message: &ToAgent) -> Result<()> {
+fn send(channel: &mut Channel, message: &ToAgent) -> Result<()> {
     let mut frame = Vec::new();
     FrameWriter::new(&mut frame).write(message)?;
     Ok(channel.write_all(&frame)?)
 }
 
 /// Requests the report of one host and returns its size, in bytes.
-fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
+fn query(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
     let socket = TcpStream::connect((address, 22))?;
     socket.set_nodelay(true)?;
     let mut session = Session::new()?;
@@ -67,8 +67,8 @@ fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
     let mut channel = session.channel_session()?;
     let nonce = Nonce::new()?;
     channel.exec(&installed_agent(nonce, Privilege::Login))?;
-    let question = ToAgent::Report { parts: parts.clone(), limit_ms: 8_000, base: None };
-    tell(&mut channel, &question)?;
+    let request = ToAgent::Report { parts: parts.clone(), limit_ms: 8_000, base: None };
+    send(&mut channel, &request)?;
     let mut output = BufReader::new(channel.stream(0));
     GreetingReader::new(&nonce, NO_AGENT, STARTED).read(&mut output)?;
     let mut frames = FrameReader::new(&mut output);
@@ -82,10 +82,10 @@ fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
                 }
             }
             Some(_) => {}
-            None => bail!("no answer"),
+            None => bail!("the agent sent no report"),
         }
     }
-    tell(&mut channel, &ToAgent::Bye)?;
+    send(&mut channel, &ToAgent::Bye)?;
     output.read_to_end(&mut Vec::new())?;
     channel.wait_close()?;
     ensure!(channel.exit_status()? == 0, "the agent failed");

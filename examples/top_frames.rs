@@ -6,9 +6,9 @@
 //! REPORTS is JSON of rdmactl. Each host is a copy of its first host with PORTS ports, whose
 //! counters increase. PICTURES is the number of samples.
 //!
-//! Prints median, 99th percentile and maximum, in milliseconds. `gather` and `prepare` run on
-//! other threads than the screen in `rdmactl top`. `picture` takes a sample in, `key` handles a
-//! key and `frame` draws a frame.
+//! Prints median, 99th percentile and maximum, in milliseconds. In `rdmactl top`, `gather` and
+//! `prepare` do not run on the thread of the screen. `picture` is the time to accept a sample,
+//! `key` to handle a key and `frame` to draw a frame.
 
 #![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
 
@@ -29,7 +29,7 @@ use rdmactl::tui::{
     draw,
 };
 
-/// Keys to repeat: they change the view, move down and change the order.
+/// Keys that the measurement repeats: they change the view, move down and change the order.
 const KEYS: &str = "1jjj2jjjr3jj5jjx6jx2jj";
 
 fn main() -> Result<()> {

@@ -1,5 +1,5 @@
-//! Takes each answer of each fixture away, and refuses each: every cell that changes becomes `-` or
-//! `?`, nothing panics, and a refusal is never silent.
+//! Removes each answer of each fixture, then replaces it with a permission error. Each cell that
+//! changes becomes `-` or `?`, no listing panics, and each permission error is reported.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Recorder, So
 
 type Cells = BTreeMap<(Option<String>, Option<u32>, &'static str), Value>;
 
-/// A recording in which one answer is another.
+/// Recording in which one answer is replaced.
 struct Changed<'recorded> {
     recorded: &'recorded Recorded,
     question: &'recorded Question,
@@ -49,8 +49,8 @@ impl Source for Changed<'_> {
     }
 }
 
-/// Every entry of a host, or as many as are read in bearable time, evenly taken: fewer of hosts that
-/// have megabytes to read.
+/// Returns all entries of a host, or at most `most` entries at equal distances. A host with
+/// megabytes of answers has fewer entries, so that the test ends in time.
 fn sample(entries: &[Entry], most: usize) -> impl Iterator<Item = &Entry> {
     const BYTES: usize = 20_000_000;
     let size: usize = entries.iter().flat_map(|entry| &entry.answer).map(Vec::len).sum();
@@ -58,7 +58,7 @@ fn sample(entries: &[Entry], most: usize) -> impl Iterator<Item = &Entry> {
     entries.iter().step_by(entries.len().div_ceil(most).max(1))
 }
 
-/// Looks at each host of all fixtures, on all processors.
+/// Calls a function for each host of all fixtures, with a thread for each CPU.
 fn for_each_host(look: impl Fn(&[Entry]) + Sync) {
     let hosts = hosts();
     let next = AtomicUsize::new(0);
@@ -81,7 +81,7 @@ fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
         let path = folder.expect("a fixture").path().join("capture.ndjson");
         if path.exists() {
             for (host, entries) in Capture::read(&path).expect("a fixture").hosts {
-                // A fleet is made of hosts that are fixtures themselves.
+                // The hosts of the fixture `fleet` are also fixtures of their own.
                 if !hosts.iter().any(|(_, known)| *known == entries) {
                     hosts.push((host, entries));
                 }
@@ -95,7 +95,7 @@ fn report(source: &dyn Source) -> HostReport {
     host_report(source, &Parts::all(), "h", Via::File)
 }
 
-/// The report, and what was asked for it.
+/// Returns the report, and the questions that the collectors asked.
 fn read(recorded: &Recorded) -> (HostReport, HashSet<Question>) {
     let asking = Recorder::new(recorded.clone());
     let report = report(&asking);
@@ -113,7 +113,7 @@ fn cells(report: &HostReport) -> Cells {
     cells
 }
 
-/// Columns of the same id are of the same value in all listings of ports.
+/// Adds the cells of a row. A column has the same value in each listing of ports.
 fn add<'report, L: Listing<Row<'report> = DeviceRow<'report>>>(
     row: &DeviceRow<'report>,
     cells: &mut Cells,
@@ -127,8 +127,8 @@ fn add<'report, L: Listing<Row<'report> = DeviceRow<'report>>>(
     }
 }
 
-/// Whether the change of an answer may turn one value into another: with a GID gone, another one
-/// is the best address, and with a `P_Key` or an interface gone, the others make the list.
+/// True if a removed answer may change a value to another value. Without its best GID, a port
+/// shows another address. Without a `P_Key` or an interface, a list has the other elements.
 fn may_move(column: &str, question: &Question, removed: bool) -> bool {
     let path = question.to_string();
     let is_interface = path.contains("/net/") || matches!(question, Question::Route(_));
@@ -138,22 +138,23 @@ fn may_move(column: &str, question: &Question, removed: bool) -> bool {
             "port.pkeys" => path.contains("/pkeys/"),
             "port.vlans" => path.contains("/gids/") || is_interface,
             "netdev.ipoib.children" => is_interface,
-            // With a member gone, or what one said, a bond's cells are those of the others.
+            // The cells of a bond come from the members that are left.
             column if column.starts_with("netdev.ethernet.") => {
                 is_interface || matches!(question, Question::Ethtool(_))
             }
-            // An accelerator that is gone, or its place.
+            // An accelerator, or its NUMA node, is missing.
             "device.gpus" => path.contains("/bus/pci/") || path.ends_with("/numa_node"),
-            // A provider that is gone is missing, which is worth a word of its own.
+            // The column has a word for a missing userspace provider.
             "device.provider.file" => path.contains("libibverbs"),
-            // A link of which nobody says how fast it could be.
+            // Without its maximum speed, a link is not compared with the maximum.
             column => path.contains("/max_link_") && column.starts_with("device.pci_link"),
         }
 }
 
 fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
     for ((device, port, column), old) in before {
-        // Ports that cannot be listed leave the row of their device, and devices that of the host.
+        // If ports cannot be listed, the row of their device is left. If devices cannot be
+        // listed, the row of the host is left.
         let new = after
             .get(&(device.clone(), *port, column))
             .or_else(|| after.get(&(device.clone(), None, column)))
@@ -161,7 +162,8 @@ fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
             .expect("no row is ever dropped");
         let allowed = match new {
             _ if new == old || may_move(column, question, removed) => true,
-            // Without the name of the driver, the link layer of the kernel stands for the protocol.
+            // Without the name of the driver, the link layer of the kernel stands for the
+            // protocol.
             Value::Text(layer) if *column == "port.protocol" => layer == "InfiniBand",
             Value::Failed => true,
             Value::Absent => removed || matches!(question, Question::Dir(_)),
@@ -174,7 +176,7 @@ fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
     }
 }
 
-/// Asserts that the cells of a listing hold what a filter on their columns accepts.
+/// Asserts that a filter on a column accepts each value of the column.
 fn hold_their_words<L: Listing>(rows: &[L::Row<'_>]) {
     for (row, column) in rows.iter().flat_map(|row| L::COLUMNS.iter().map(move |it| (row, it))) {
         let value = column.value(row);
@@ -215,7 +217,7 @@ fn print<L: Listing>(rows: &[L::Row<'_>]) {
     }
 }
 
-/// How many cells of a listing tell that they could not be read.
+/// Returns the number of unreadable cells (`?`) of a listing.
 fn failed<L: Listing>(rows: &[L::Row<'_>]) -> usize {
     let is_failed = |column: &Column<L>, row| column.value(row) == Value::Failed;
     rows.iter().map(|row| L::COLUMNS.iter().filter(|column| is_failed(column, row)).count()).sum()
@@ -233,7 +235,7 @@ fn a_refused_answer_shows_in_the_listing_it_is_for() {
             let question = &entry.question;
             let answer = Err(ReadError::from("EACCES".to_owned()));
             let report = report(&Changed { recorded: &recorded, question, answer });
-            // What was garbled before may be as unreadable as after.
+            // An invalid answer may have made the cells unreadable before the change.
             let grows = |count: &dyn Fn(&[HostReport]) -> usize| {
                 let (before, after) = (std::slice::from_ref(&whole), std::slice::from_ref(&report));
                 count(after) >= count(before).max(1)
@@ -272,11 +274,11 @@ fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
                 let report = report(&Changed { recorded: &recorded, question, answer });
                 check(&before, &cells(&report), question, removed);
                 let path = question.to_string();
-                let told = report.problems.iter().any(|problem| problem.source == path)
+                let is_reported = report.problems.iter().any(|problem| problem.source == path)
                     || (*question == Question::Verbs
                         && matches!(report.verbs, VerbsState::Unavailable { .. }));
                 if !removed && was.is_ok() && asked.contains(question) {
-                    assert!(told, "{question:?} was refused without a word");
+                    assert!(is_reported, "{question:?} was refused, and no problem names it");
                 }
             }
         }
@@ -365,7 +367,8 @@ fn unreadable_data_never_makes_a_port_lossless() {
             return;
         }
         let before = verdicts(&whole);
-        // What decides on it; the others are as many as there are addresses and counters.
+        // Only these answers influence the verdict. The answers about addresses and counters are
+        // too many.
         let matters = |question: &Question| {
             let path = question.to_string();
             matches!(question, Question::Route(_) | Question::Ethtool(_))
@@ -397,10 +400,10 @@ fn unreadable_data_never_makes_a_port_lossless() {
     });
 }
 
-/// A connection, with the cells of its row.
+/// Connection with the cells of its row: column and value.
 type Connected = (Connection, Vec<(&'static str, Value)>);
 
-/// The connections of a host by what names them; of several with one name, by their order.
+/// Returns the connections of a host by name. Connections with equal names are numbered.
 fn connected(report: &HostReport) -> BTreeMap<(String, usize), Connected> {
     let reports = std::slice::from_ref(report);
     let mut all: BTreeMap<(String, usize), Connected> = BTreeMap::new();
@@ -408,7 +411,7 @@ fn connected(report: &HostReport) -> BTreeMap<(String, usize), Connected> {
         let cells = Connections::COLUMNS.iter().map(|column| (column.id, column.value(&row)));
         let cells = cells.collect();
         let Some(one) = row.connection.map(Cow::into_owned) else { continue };
-        // A server has rows of each transport with one client.
+        // A server has one row for each transport of a client.
         let transport = (one.consumer.role == Role::Server).then_some(one.transport);
         let name = format!("{:?} {:?} {transport:?}", one.consumer, one.peer.name);
         let number = all.keys().filter(|(known, _)| *known == name).count();
@@ -417,7 +420,8 @@ fn connected(report: &HostReport) -> BTreeMap<(String, usize), Connected> {
     all
 }
 
-/// What a program is to look at is empty or a value; the sentences for people are of what is left.
+/// True for a column that a program evaluates. The other columns hold sentences, which may change
+/// with the available data.
 fn is_fact(column: &str) -> bool {
     !["cause.", "change", "evidence", "missing", "memory.recommended"]
         .iter()
@@ -432,7 +436,7 @@ fn unreadable_data_never_makes_a_connection_verdict_ok() {
         let read = |source: &dyn Source| connected(&host_report(source, &parts, "h", Via::File));
         let asking = Recorder::new(recorded.clone());
         let before = read(&asking);
-        // Devices have a test of their own.
+        // Other tests cover the files of devices.
         let is_of_devices = |question: &Question| matches!(question, Question::File(path) if path.starts_with("/sys/class/infiniband/"));
         for Entry { question, answer, .. } in asking.into_entries() {
             if before.is_empty() || answer.is_err() || is_of_devices(&question) {
@@ -441,7 +445,7 @@ fn unreadable_data_never_makes_a_connection_verdict_ok() {
             let answer = Err(ReadError::from("EACCES".to_owned()));
             let after = read(&Changed { recorded: &recorded, question: &question, answer });
             for (name, (old, cells)) in &before {
-                // What is not listed at all is told by the host's problem.
+                // A connection without a row is reported as a problem of the host.
                 let Some((new, new_cells)) = after.get(name) else { continue };
                 if !new.missing.is_empty() {
                     continue;

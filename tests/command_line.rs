@@ -1,4 +1,4 @@
-//! What wrong usage is answered, and hosts that are not there.
+//! Command lines: forms that administrators type, usage errors and their fixes, and absent hosts.
 #![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
 
 use std::io::Write as _;
@@ -18,7 +18,7 @@ fn a_wrong_host_set_is_pointed_at() {
     assert!(stderr.contains("n[1-\n ^^^"), "{stderr}");
 }
 
-/// The program with this on stdin, away from what the machine knows of hosts and jobs.
+/// Runs the program with a text on stdin, independent of the hosts and jobs of this machine.
 fn fed(arguments: &[&str], stdin: &str) -> (i32, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .args(arguments)
@@ -30,7 +30,7 @@ fn fed(arguments: &[&str], stdin: &str) -> (i32, String, String) {
         .spawn()
         .expect("rdmactl runs");
     let sent = child.stdin.take().map(|mut input| input.write_all(stdin.as_bytes()));
-    // A program that reads nothing may be gone.
+    // A program that does not read stdin may have ended.
     drop(sent);
     let output = child.wait_with_output().expect("rdmactl ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
@@ -50,7 +50,7 @@ fn hosts_are_expanded_folded_and_counted() {
     assert_eq!(ok(&["--size", "n1!n1"], ""), "0\n");
     assert_eq!(ok(&["n1!n1"], ""), "");
     assert_eq!(ok(&["--fold", "@job!n2"], ""), "gpu01,n[1,3]\n");
-    // The last line counts without its end.
+    // The last line may lack its line break.
     assert_eq!(ok(&["--fold", "-"], "# all\nnode11\nnode12"), "node[11-12]\n");
     assert_eq!(ok(&["--fold", "-", "-H", "n1,-"], "n2\nn3\n"), "n[1-3]\n");
     let inventory = "[web]\nwww[1:2] ansible_user=bob\n[web:vars]\nx=y\n";
@@ -77,9 +77,9 @@ fn hosts_are_expanded_folded_and_counted() {
 }
 
 #[test]
-fn partitions_and_states_are_asked_of_sinfo() {
+fn partitions_and_states_are_queried_with_sinfo() {
     let folder = tempfile::tempdir().expect("a directory");
-    // As sinfo(1) answers: nothing, and no error, for a partition that it does not know.
+    // Like sinfo(1), the script prints nothing for an unknown partition, and exits with 0.
     let script = "#!/bin/sh\ncase \"$*\" in\n'-h -o %N -p batch') echo 'n[1-3],gpu01';;\n\
                   '-h -o %N -t down') echo 'n2';;\n'-h -o %N -t idle') ;;\n'-h -o %R') echo batch; echo debug;;\n\
                   '-h -o %N -p '*) ;;\n*) echo 'sinfo: error: Bad state' >&2; exit 1;;\nesac\n";
@@ -246,7 +246,7 @@ fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(json["pairs"][0]["verdict"]["code"], "peer.unreached");
     assert_eq!(json["hosts"][1]["failure"]["reason"], "refused");
-    assert_eq!(json["findings"][0]["host"], 1, "the source is not to blame");
+    assert_eq!(json["findings"][0]["host"], 1, "the target is the faulty host, not the source");
     let (code, stdout, stderr) = rdmactl(&["devices", "-H", "127.0.0.1:1"]);
     assert_eq!(code, 2, "nothing at all could be read");
     assert!(stdout.contains("refused !"), "{stdout}");
@@ -270,10 +270,10 @@ fn table_wider_than_the_terminal_has_a_block_per_row() {
     }
 }
 
-/// A capture of a fleet of hosts.
+/// Capture with several hosts.
 const FLEET: &str = "tests/fixtures/fleet/capture.ndjson";
 
-/// Forms that administrators type, each with the exit code and a part of stdout.
+/// Checks the exit code and a part of stdout for command lines that administrators type.
 #[test]
 fn commands_work_as_administrators_type_them() {
     let plan = ["--plan", "-f", "json"];
@@ -283,12 +283,12 @@ fn commands_work_as_administrators_type_them() {
         let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
         (json["hosts"].as_u64(), json["coverage"]["planned"].as_u64())
     };
-    // Two sets are a matrix, and so are the hosts of -H with --matrix.
+    // Two host sets are tested as a matrix. With --matrix, the hosts of -H belong to the matrix.
     let matrix = hosts_of_plan(&["--matrix", "n[1-3]"]);
     assert_eq!(hosts_of_plan(&["n1", "n2", "n3"]), matrix);
     assert_eq!(hosts_of_plan(&["-H", "n[1-3]", "--matrix"]), matrix);
     assert_eq!(hosts_of_plan(&["-H", "n1", "--matrix", "n2", "n3"]), matrix);
-    // One set is a set of targets; -H names the sources.
+    // One host set names the targets, and -H names the sources.
     assert_eq!(hosts_of_plan(&["-H", "n1", "n2", "n3"]), hosts_of_plan(&["-H", "n1", "n[2-3]"]));
     assert_ne!(hosts_of_plan(&["-H", "n1", "n2", "n3"]), matrix);
 
@@ -389,7 +389,7 @@ fn a_port_number_is_from_1_to_255() {
 }
 
 #[test]
-fn a_capture_says_what_it_wrote() {
+fn a_capture_reports_the_written_file() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("copy.ndjson").display().to_string();
     let (code, stdout, stderr) = rdmactl(&["capture", "--from", FLEET, "--save", &file]);
@@ -453,7 +453,7 @@ fn hosts_are_chosen_from_a_capture() {
     assert!(stderr.contains("fix: name hosts of the file: -H '"), "{stderr}");
 }
 
-/// Arguments that are wrong usage, a part of the error and a part of the fix.
+/// Arguments of a usage error, a part of the error and a part of its fix.
 type Refused<'a> = (&'a [&'a str], &'a str, &'a str);
 
 fn are_refused(rows: &[Refused<'_>]) {
@@ -465,7 +465,7 @@ fn are_refused(rows: &[Refused<'_>]) {
 }
 
 #[test]
-fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
+fn an_unknown_word_gets_a_hint_with_a_command() {
     are_refused(&[
         (&["ls"][..], "unknown command ls", "fix: rdmactl devices\n"),
         (&["show"], "unknown command show", "fix: rdmactl devices\n"),
@@ -704,13 +704,13 @@ fn a_capture_is_not_written_to_a_terminal() {
 fn on_a_terminal_a_hung_host_does_not_delay_the_rows_of_the_others() {
     let program = env!("CARGO_BIN_EXE_rdmactl");
     let folder = tempfile::tempdir().expect("a directory");
-    let carrier = folder.path().join("carrier");
+    let launcher = folder.path().join("launcher");
     let script = "[ $1 = hung ] && exec sleep 600; exec sh -c \"$2\"\n";
-    std::fs::write(&carrier, script).expect("a script");
+    std::fs::write(&launcher, script).expect("a script");
     std::os::unix::fs::symlink(program, folder.path().join("rdmactl")).expect("a link");
     let run = |flags: &str| {
-        let launcher = format!("--launcher exec 'sh {} {{host}} {{command}}'", carrier.display());
-        let command = format!("{program} devices hung,quick {launcher} --timeout 8s {flags}");
+        let option = format!("--launcher exec 'sh {} {{host}} {{command}}'", launcher.display());
+        let command = format!("{program} devices hung,quick {option} --timeout 8s {flags}");
         let mut terminal = Command::new("script");
         let path = format!("{}:/usr/bin:/bin", folder.path().display());
         terminal.args(["-qc", &command, "/dev/null"]).env("NO_COLOR", "1").env("PATH", path);
@@ -721,7 +721,7 @@ fn on_a_terminal_a_hung_host_does_not_delay_the_rows_of_the_others() {
     let (before, after) = text.split_once("still waiting for hung\n").expect("a note");
     assert!(before.contains("quick") && !before.contains("hung"), "{text}");
     assert!(after.contains("hung") && after.contains("timeout"), "{text}");
-    // An order needs all rows.
+    // A sorted listing waits for all rows.
     let text = run("-s host");
     assert!(!text.contains("still waiting") && text.contains("timeout"), "{text}");
 }
@@ -752,7 +752,7 @@ fn a_run_of_ping_is_no_capture() {
     );
 }
 
-/// Rows of `resources` for a server with NFS, NVMe-oF, iSER and RDS over RDMA.
+/// Returns the rows of `resources` for a server of NFS, NVMe-oF, iSER and RDS over RDMA.
 fn resources_of_server(arguments: &[&str]) -> String {
     const SERVER: &str = "tests/fixtures/consumers_server/capture.ndjson";
     let all = [&["resources", "--from", SERVER, "-f", "csv", "-n"], arguments].concat();
@@ -783,7 +783,8 @@ fn resources_by_process_has_one_row_for_each_holder() {
     assert!(code == 2 && stderr.contains("JSON has no rows"), "{stderr}");
 }
 
-/// Only root can be the agent of sudo; for any other user the variable means nothing.
+/// Only a process of root can be an agent that sudo started. For other users the variable has no
+/// effect.
 #[test]
 fn an_agent_of_sudo_has_no_environment_of_its_caller() {
     use std::io::BufRead as _;

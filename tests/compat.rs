@@ -1,9 +1,11 @@
-//! `rdmactl compat` against the tools themselves, byte for byte: stdout, stderr and exit code.
+//! Compares `rdmactl compat` with the original tools byte for byte: stdout, stderr and exit code.
 //!
-//! ibstat, ibstatus, `ibv_devices` and `ibv_devinfo` are run here, over made-up device trees (a mount
-//! namespace puts them in place of /sys) and over a made-up libibverbs. `show_gids` and ibdev2netdev are
-//! in no Debian package: what they printed over the same trees is in tests/compat/golden; with
-//! `RDMACTL_ORIGINALS` naming a folder that has the two scripts, they are run again and it is rewritten.
+//! The tests run ibstat, ibstatus, `ibv_devices` and `ibv_devinfo` on simulated device trees and
+//! with a simulated libibverbs. A mount namespace puts a tree in place of /sys.
+//!
+//! `show_gids` and ibdev2netdev are in no Debian package. Their output for the trees is in
+//! tests/compat/golden. If `RDMACTL_ORIGINALS` names a folder with both scripts, the tests run
+//! the scripts and rewrite these files.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without the tools has failed")]
 
 #[path = "support/committed.rs"]
@@ -26,10 +28,10 @@ use rdmactl::source::{Live, Recorded, Recorder};
 use side_by_side::{Said, User, difference, installed, rdmactl, run};
 use tree::Tree;
 
-/// Name of the case (docs/compat.md has it), tool, arguments.
+/// Name of the case in docs/compat.md, tool, and arguments of the tool.
 type Case = (&'static str, &'static str, &'static [&'static str]);
 
-/// Over every tree, against the tools that are installed here.
+/// Cases that run on each tree and are compared with the installed tools.
 const CASES: &[Case] = &[
     ("ibstat", "ibstat", &[]),
     ("ibstat_list", "ibstat", &["-l"]),
@@ -61,7 +63,7 @@ const CASES: &[Case] = &[
     ("ibstatus_devices", "ibstatus", &["mlx4_0:1", "mlx5_1", "nowhere_0", "mlx5_0"]),
 ];
 
-/// Over a made-up libibverbs, against the tools that are installed here.
+/// Cases that run with the simulated libibverbs and are compared with the installed tools.
 const VERBS_CASES: &[Case] = &[
     ("ibv_devices", "ibv_devices", &[]),
     ("ibv_devices_words", "ibv_devices", &["-x", "anything"]),
@@ -88,7 +90,7 @@ const VERBS_CASES: &[Case] = &[
     ("ibv_devinfo_stuck_gid", "ibv_devinfo", &["-vd", "stuck_gid"]),
 ];
 
-/// Over every tree, against what the scripts printed.
+/// Cases that run on each tree and are compared with the committed output of the scripts.
 const SCRIPT_CASES: &[Case] = &[
     ("show_gids", "show_gids", &[]),
     ("show_gids_device", "show_gids", &["mlx5_0"]),
@@ -100,10 +102,11 @@ const SCRIPT_CASES: &[Case] = &[
     ("ibdev2netdev_words", "ibdev2netdev", &["-v", "mlx5_0"]),
 ];
 
-/// Over the files of a client of BeeGFS, against what the script printed.
+/// Cases that run on the files of a BeeGFS client and are compared with the committed output.
 const BEEGFS_CASES: &[Case] = &[("beegfs_net", "beegfs-net", &["-n"])];
 
-/// Releases whose output differs, over the made-up libibverbs and a tree: ours, looked at.
+/// Releases of rdma-core with different output. The committed files hold the output of rdmactl,
+/// which was reviewed.
 const RELEASES: &[&str] = &["33", "44", "56", "65"];
 
 fn original(tool: &str) -> PathBuf {
@@ -111,16 +114,16 @@ fn original(tool: &str) -> PathBuf {
     installed(tool, package)
 }
 
-/// What ours says with these arguments of the tool.
+/// Runs `rdmactl compat` with the tool and its arguments.
 fn ours(tree: &Tree, user: User, tool: &str, args: &[&str], env: &[(&str, &str)]) -> Said {
     let args: Vec<&str> = ["compat", tool].into_iter().chain(args.iter().copied()).collect();
     run(tree, user, &rdmactl(), &args, env)
 }
 
-/// Compares one call; what differs.
+/// Compares one call. Returns the differences.
 fn check(tree: &Tree, user: User, what: &str, tool: &str, args: &[&str]) -> Option<String> {
     let theirs = run(tree, user, &original(tool), args, &[]);
-    // The program's own name stands in its messages.
+    // The messages of a tool name the path of the tool.
     let path = original(tool).display().to_string();
     let theirs = Said { stderr: theirs.stderr.replace(&path, tool), ..theirs };
     difference(what, &theirs, &ours(tree, user, tool, args, &[]))
@@ -142,8 +145,8 @@ fn every_tree_is_shown_as_the_originals_show_it() {
     assert_none(&differences);
 }
 
-/// Takes each file of a device away, empties it, spoils it, forbids it, puts a directory in its
-/// place: what the originals make of it is part of what they are.
+/// Removes, empties, corrupts, forbids or replaces each file of a device. rdmactl must report
+/// these faults like the originals.
 #[test]
 fn damaged_trees_are_shown_as_the_originals_show_them() {
     let mut differences = Vec::new();
@@ -191,7 +194,7 @@ fn damaged_trees_are_shown_as_the_originals_show_them() {
                 differences.extend(check(&tree, User::Nobody, &what, tool, &[]));
             }
             differences.extend(check(&tree, User::Nobody, file, "ibstat", &["-p"]));
-            // Else the temporary directory cannot be removed.
+            // The temporary directory can be removed only with its permissions.
             if damage == "forbidden" {
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a mode");
             }
@@ -200,7 +203,8 @@ fn damaged_trees_are_shown_as_the_originals_show_them() {
     assert_none(&differences);
 }
 
-/// The client and its lists are those of the real module 8.3.1, as the script of 7.4.6 printed them.
+/// The files of the client come from the kernel module of BeeGFS 8.3.1. The script of BeeGFS
+/// 7.4.6 printed the expected output.
 #[test]
 fn beegfs_net_is_shown_as_the_script_showed_it() {
     let root = tempfile::tempdir().expect("a directory");
@@ -234,7 +238,7 @@ fn beegfs_net_is_shown_as_the_script_showed_it() {
         let said = run(args, root.path()).expect("an answer");
         assert_eq!((said.stdout.as_str(), said.code), (expected.as_str(), 0));
     }
-    // A machine without one.
+    // A machine without a BeeGFS client.
     let empty = tempfile::tempdir().expect("a directory");
     let said = run(&["-n"], empty.path()).expect("an answer");
     assert_eq!((said.stdout.as_str(), said.code), ("\n", 1));
@@ -242,7 +246,7 @@ fn beegfs_net_is_shown_as_the_script_showed_it() {
     assert!(matches!(run(&["-h"], empty.path()), Err(CompatError::NotOffered { .. })));
 }
 
-/// The made-up library, with the symbol versions that the installed tools ask for.
+/// Simulated libibverbs with the symbol versions that the installed tools require.
 struct Library {
     folder: tempfile::TempDir,
 }
@@ -275,7 +279,8 @@ impl Library {
     }
 }
 
-/// `IBVERBS_PRIVATE_34`: the version of the library's inner interface that a program was linked to.
+/// Returns the version of the private interface of libibverbs that a program was linked to, for
+/// example `IBVERBS_PRIVATE_34`.
 fn private_version(program: &Path) -> String {
     let bytes = fs::read(program).expect("the program");
     let text = String::from_utf8_lossy(&bytes);
@@ -283,7 +288,7 @@ fn private_version(program: &Path) -> String {
     text[start..].chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
 }
 
-/// The files that the made-up library's devices have in /sys.
+/// Returns a tree with the files in /sys of the devices of the simulated library.
 fn verbs_tree() -> Tree {
     let tree = Tree::new("verbs");
     let local = "fe80:0000:0000:0000:9ca3:ba03:0012:3450";
@@ -310,7 +315,7 @@ fn verbs_tree() -> Tree {
 }
 
 #[test]
-fn made_up_cards_are_shown_as_the_originals_show_them() {
+fn simulated_adapters_are_shown_as_the_originals_show_them() {
     let (library, tree) = (Library::new(), verbs_tree());
     let folder = library.path().display().to_string();
     let file = library.path().join("libibverbs.so.1").display().to_string();
@@ -350,7 +355,7 @@ fn without_rdma_in_the_kernel_the_verbs_tools_fail_as_the_originals_do() {
     assert_none(&differences);
 }
 
-/// As `tests/golden.rs` writes it.
+/// Formats a call and its output like `tests/golden.rs`.
 fn transcript(tool: &str, args: &[&str], said: &Said) -> String {
     let words: Vec<&str> = [tool].into_iter().chain(args.iter().copied()).collect();
     format!(
@@ -362,7 +367,7 @@ fn transcript(tool: &str, args: &[&str], said: &Said) -> String {
     )
 }
 
-/// Prints the interfaces of the tree as `ip link show` would.
+/// Script that prints the interfaces of the tree in the format of `ip link show`.
 const FAKE_IP: &str = r#"#!/bin/sh
 for path in /sys/class/net/*; do
     echo "$(cat "$path/ifindex") ${path##*/} $(cat "$path/type") $(cat "$path/address")"
@@ -373,7 +378,7 @@ done | sort -n | while read -r index name type address; do
 done
 "#;
 
-/// Runs the script itself, with an `ip` that knows the tree.
+/// Runs an original script, with [`FAKE_IP`] in place of `ip`.
 fn run_script(folder: &Path, tree: &Tree, tool: &str, args: &[&str]) -> Said {
     let bin = tempfile::tempdir().expect("a temporary directory");
     let ip = bin.path().join("ip");
@@ -382,7 +387,7 @@ fn run_script(folder: &Path, tree: &Tree, tool: &str, args: &[&str]) -> Said {
     let path = format!("{}:{}", bin.path().display(), env::var("PATH").expect("PATH"));
     let script = folder.join(tool);
     let said = run(tree, User::Root, &script, args, &[("PATH", &path)]);
-    // What bash says of the script's own mistakes names its line.
+    // An error message of bash about the script names a line of the script.
     let is_bash = |line: &&str| !line.contains(": line ");
     let lines: String = said.stderr.lines().filter(is_bash).flat_map(|line| [line, "\n"]).collect();
     Said { stderr: lines, ..said }
@@ -453,7 +458,7 @@ fn a_recording_answers_every_case_like_the_machine() {
             let call = Call { tool, program, args: &args, release, pid: 1 };
             let machine = compat::run(&call, &live());
             match compat::run(&call, &replayed) {
-                // The product data of a card is left out: it names more than RDMA.
+                // A capture omits the vital product data of an adapter: it names more than RDMA.
                 Err(CompatError::NotRecorded { missing, .. }) => {
                     let is_vpd = missing.iter().all(|path| path.ends_with("/device/vpd"));
                     assert!(is_vpd && *name == "ibdev2netdev_verbose", "{name}: {missing:?}");
@@ -536,10 +541,10 @@ fn unsupported_tool_or_option_is_an_error_with_its_name() {
     }
 }
 
-/// The names of cases in the tables of docs/compat.md.
+/// Returns the names of cases in the tables of docs/compat.md.
 fn documented() -> BTreeSet<String> {
     let text = fs::read_to_string(package("docs/compat.md")).expect("docs/compat.md");
-    // The table of the tools of the fabric lists options; its calls are in compat_fabric and
+    // The table of the fabric tools lists options. Its calls are tested in compat_fabric and
     // compat_mads.
     let (hosts, _) =
         text.split_once("\n## Tools of the fabric\n").expect("the tools of the fabric");
@@ -567,7 +572,7 @@ fn every_case_is_documented_and_every_documented_case_exists() {
     );
 }
 
-/// Every option that the originals' own help names has a line in docs/compat.md.
+/// docs/compat.md has a line for each option in the help of the originals.
 #[test]
 fn every_option_of_the_originals_is_listed() {
     let docs = fs::read_to_string(package("docs/compat.md")).expect("docs/compat.md");

@@ -97,7 +97,7 @@ fn two_hosts_and_a_switch_are_read_as_the_originals_read_them() {
 }
 
 #[test]
-fn subnet_administration_is_asked_as_the_original_asks_it() {
+fn subnet_administration_is_queried_like_the_original() {
     let simulator = Simulator::start(FABRIC);
     let _manager = simulator.manage();
     compare(

@@ -1,5 +1,5 @@
-//! Completion in the real shells, with the committed scripts: what a line becomes when Tab is
-//! pressed at its end, or what is offered there.
+//! Completion in bash, zsh and fish with the committed scripts: the line after the Tab key, and
+//! the words that the shell offers.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without the shells fails")]
 
 use std::env;
@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// How long a shell may be silent on a busy machine.
+/// Time limit for the next output of a shell, on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn package(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A home directory whose files name hosts, and some that no shell should get.
+/// Creates a home directory. Its files name hosts, and commands that no shell may run.
 fn home() -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     let ssh = home.path().join(".ssh");
@@ -31,7 +31,7 @@ fn home() -> TempDir {
     fs::create_dir_all(&groups).expect("a directory");
     fs::write(groups.join("local.cfg"), "compute: cn[01-16]\nall: @compute\n").expect("a file");
     fs::write(groups.join("racks.yaml"), "racks:\n  first: rn[01-08]\n").expect("a file");
-    // What a command would say is not asked for.
+    // Completion does not run the commands of a configuration.
     let conf = "[Main]\ndefault: local\nautodir: $CFGDIR/groups.d\n[local]\nmap: touch ~/hit\nlist: touch ~/hit\n";
     fs::write(home.path().join(".local/etc/clustershell/groups.conf"), conf).expect("a file");
     home
@@ -54,7 +54,7 @@ fn command(program: &str, home: &Path) -> Command {
     command
 }
 
-/// A shell on a pseudo-terminal, which `script` gives it.
+/// Shell on a pseudo-terminal, which script(1) provides.
 struct Terminal {
     child: Child,
     seen: String,
@@ -88,7 +88,7 @@ impl Terminal {
         input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("the shell reads");
     }
 
-    /// Waits until this was printed, and gives what stood before it.
+    /// Waits until the shell has printed a text. Returns the output before the text.
     fn until(&mut self, text: &str) -> String {
         loop {
             if let Some((before, after)) = self.seen.split_once(text) {
@@ -103,7 +103,7 @@ impl Terminal {
         }
     }
 
-    /// What a line is after Tab: the shell itself is asked to print its words.
+    /// Returns a line after the Tab key. The shell prints the words of the line.
     fn complete(&mut self, line: &str) -> String {
         self.send(&format!("{line}\t\u{1}printf '<%s>' \u{5} 'e''nd'\n"));
         let printed = self.until("<end>");
@@ -119,7 +119,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Lines, and what each is after Tab in any shell.
+/// Lines before and after the Tab key, in each shell.
 const LINES: [(&str, &str); 19] = [
     ("rdmactl dev", "rdmactl devices"),
     ("rdmactl devices -o port.stat", "rdmactl devices -o port.state"),
@@ -225,7 +225,7 @@ fn every_column_is_offered_with_its_help_and_no_flag_without_use_is() {
 }
 
 #[test]
-fn a_condition_of_top_has_the_columns_of_its_view() {
+fn a_filter_of_top_has_the_columns_of_its_view() {
     let home = home();
     for (words, column) in [
         (&["3", "rdmactl", "top", "-w", ""][..], "live.state="),

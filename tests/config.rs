@@ -1,4 +1,4 @@
-//! The configuration of the program: files, variables and flags, and what is refused.
+//! The configuration of rdmactl: files, variables and flags, and the errors for invalid ones.
 #![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
 
 use std::collections::BTreeSet;
@@ -11,14 +11,14 @@ use rdmactl::config::{FILE_VARIABLE, SETTINGS, schema};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Directory of a user, and the variables of one run.
+/// Home directory of a user, and the environment variables of a run.
 struct Place {
     folder: TempDir,
     variables: Vec<(String, String)>,
 }
 
 impl Place {
-    /// Returns a place with this configuration file, which the variable names.
+    /// Creates a directory with a configuration file, and sets the variable that names the file.
     fn with(text: &str) -> Self {
         let place = Self { folder: tempfile::tempdir().expect("a directory"), variables: vec![] };
         fs::write(place.file(), text).expect("a file");
@@ -42,12 +42,12 @@ impl Place {
         command
     }
 
-    /// Runs the program; exit code, stdout and stderr.
+    /// Runs the program. Returns exit code, stdout and stderr.
     fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         said(&self.command(arguments).output().expect("rdmactl runs"))
     }
 
-    /// Returns value and origin of a setting.
+    /// Returns the value and the origin of a setting.
     fn setting(&self, key: &str, flags: &[&str]) -> (Value, String) {
         let (code, stdout, stderr) = self.run(&[&["config", "--json"], flags].concat());
         assert_eq!((code, stderr.as_str()), (0, ""));
@@ -179,7 +179,7 @@ fn a_configured_host_set_is_queried_like_that_of_a_flag() {
     }
     let (_, stdout, _) = place.run(&[]);
     assert!(stdout.starts_with("2 hosts, 2 without data\n"), "{stdout}");
-    // The next commands need no flag, and find the same hosts.
+    // The suggested commands need no flag, because they read the same configuration.
     assert!(stdout.contains("\n  rdmactl devices "), "{stdout}");
     assert!(!stdout.contains("-H") && !stdout.contains("/dev/null"), "{stdout}");
     let (_, stdout, _) = place.run(&["-H", "127.0.0.1:1"]);
@@ -314,7 +314,7 @@ fn a_file_that_other_users_can_change_is_refused() {
         }
     }
     fs::set_permissions(place.file(), fs::Permissions::from_mode(0o644)).expect("its mode");
-    // Only root can give a file away.
+    // Only root can change the owner of a file.
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(place.file(), Some(4_242), None).expect("root may");
         let (code, _, stderr) = place.run(&["config"]);
@@ -361,7 +361,7 @@ fn a_broken_file_does_not_keep_commands_from_running_that_have_no_use_for_it() {
         &["help", "devices"],
         &["config", "--help"],
         &["config", "--schema"],
-        // Ends with its input.
+        // The agent ends at the end of its stdin.
         &["agent", "0123456789abcdef0123456789abcdef"],
     ] {
         let mut command = place.command(arguments);
@@ -378,7 +378,7 @@ fn a_broken_file_does_not_keep_commands_from_running_that_have_no_use_for_it() {
 fn the_schema_admits_what_the_reader_admits() {
     let schema = schema();
     let of_toml = |text: &str| -> Value {
-        // Examples have no TOML that JSON writes otherwise.
+        // The examples are valid TOML and valid JSON.
         serde_json::from_str(text).expect("an example")
     };
     let mut document = json!({});

@@ -12,7 +12,7 @@ fn package(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Every document of the project: those at the top, and those below docs/ and lab/.
+/// Returns all documents of the project: at the top, below docs/ and below lab/.
 fn documents() -> Vec<String> {
     let mut all: Vec<String> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
         .into_iter()
@@ -49,7 +49,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// Returns why a link of a document leads nowhere.
+/// Returns why a link of a document is broken; `None` if its target exists.
 fn broken(document: &str, link: &str) -> Option<String> {
     if link.contains("://") {
         return None;
@@ -139,7 +139,7 @@ fn commands(text: &str) -> Vec<(usize, String)> {
 }
 
 fn parses(command: &str) -> bool {
-    // Words in capitals stand for what a reader fills in.
+    // Words in capitals are placeholders.
     let Some(words) = shlex::split(command) else { return false };
     let words = rewrite(words.into_iter().map(OsString::from).collect());
     Cli::matches(&words).is_ok_and(|(_, mut matches)| Cli::from_matches(&mut matches).is_ok())

@@ -1,8 +1,8 @@
-//! Management datagrams in a fabric that ibsim simulates: requests in flight, answers, silence,
-//! ibping.
+//! Management datagrams (MADs) in a fabric that ibsim simulates: requests in flight, replies,
+//! missing replies and ibping.
 //!
-//! ibsim replaces calls of the C library, so each test runs this binary again with its library
-//! preloaded.
+//! The library of ibsim replaces functions of the C library. So each test runs this binary again
+//! with the library of ibsim preloaded.
 #![expect(clippy::expect_used, reason = "a test without the simulator fails")]
 
 #[path = "support/ibsim.rs"]
@@ -35,13 +35,13 @@ fn port(window: usize) -> MadPort {
     MadPort::new(port, limits)
 }
 
-/// A route by these ports.
+/// Returns the directed route through output ports.
 fn path(ports: &[u8]) -> DirectedPath {
     let step = |path: DirectedPath, port: &u8| path.through(*port).expect("a short route");
     ports.iter().fold(DirectedPath::own(), step)
 }
 
-/// Waits for all answers.
+/// Waits for the replies to all requests.
 fn answers(port: &mut MadPort) -> HashMap<MadTicket, MadAnswer> {
     let mut answers = HashMap::new();
     while let Some((ticket, answer)) = port.next_answer().expect("a port") {
@@ -99,7 +99,7 @@ fn more_requests_than_fit_the_window_are_all_answered() {
     }
 }
 
-/// Nodes as `GUID KIND NAME`, and links as `GUID[PORT] GUID[PORT]` with the smaller end first.
+/// Nodes as `GUID KIND NAME`, and links as `GUID[PORT] GUID[PORT]`, with the smaller GUID first.
 type Parts = (BTreeSet<String>, BTreeSet<String>);
 
 fn parts(fabric: &Fabric) -> Parts {
@@ -195,7 +195,7 @@ fn is_swept_like_ibnetdiscover(test: &str, spines: usize, leaves: usize, hosts: 
 fn a_node_that_does_not_answer_is_listed_and_the_rest_is_found() {
     if env::var_os(INSIDE).is_none() {
         let mut simulator = Simulator::start(FABRIC);
-        // NodeInfo of the second host is dropped.
+        // ibsim drops the NodeInfo of the second host.
         simulator.console("Error \"H-b83fd20300100010\"[1] 100 17");
         return simulator.run("a_node_that_does_not_answer_is_listed_and_the_rest_is_found");
     }
@@ -222,7 +222,8 @@ fn set_smp(port: &mut MadPort, route: &DirectedPath, attribute: u16, modifier: u
     assert!(answers(port)[&ticket].is_ok(), "attribute {attribute:#x} was set");
 }
 
-/// Does the work of a subnet manager: LIDs, states of ports, forwarding table of the switch.
+/// Configures the subnet in place of a subnet manager: sets LIDs, port states and the forwarding
+/// table of the switch.
 fn configure_subnet() {
     const PORT_INFO: u16 = 0x15;
     const SWITCH_INFO: u16 = 0x12;
@@ -263,7 +264,7 @@ fn configure_subnet() {
     }
 }
 
-/// A program that ends with this value.
+/// Child process that is killed when the value is dropped.
 struct Ending(Child);
 
 impl Drop for Ending {
@@ -273,7 +274,7 @@ impl Drop for Ending {
     }
 }
 
-/// A program of a host of the fabric.
+/// Returns a command that runs a program as a host of the fabric.
 fn program(simulator: &Simulator, host: &str, program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
@@ -285,7 +286,7 @@ fn program(simulator: &Simulator, host: &str, program: &str, arguments: &[&str])
     command
 }
 
-/// Prints a line for the test that started this program.
+/// Prints a line for the test that started this process.
 #[expect(clippy::disallowed_methods, reason = "a pipe of the test, no terminal")]
 fn say(line: &str) {
     writeln!(std::io::stdout(), "{line}").expect("a pipe");
@@ -311,7 +312,7 @@ fn a_server_of_ibping_answers_our_requests() {
     if env::var_os(INSIDE).is_none() {
         let simulator = Simulator::start(FABRIC);
         simulator.run("a_subnet_gets_its_lids");
-        // On a loaded machine a server may end before it is attached to the simulator.
+        // On a busy machine a server may end before it is attached to the simulator.
         let server = (0..5).find_map(|_attempt| {
             let mut server = program(&simulator, "H-b83fd20300100010", "ibping", &["-S"])
                 .env("SIM_SET_ISSM", "1")
@@ -348,7 +349,7 @@ fn a_server_of_ibping_answers_our_requests() {
     assert_eq!((seen.sent, seen.answered), (3, 0), "no port has LID 9");
 }
 
-/// Part of two other tests, which need LIDs.
+/// Two other tests run this test to set the LIDs.
 #[test]
 fn a_subnet_gets_its_lids() {
     if env::var_os(INSIDE).is_none() {
@@ -382,8 +383,7 @@ fn a_client_of_ibping_gets_our_replies() {
         .spawn()
         .expect("the test runs");
         let mut server = Ending(server);
-        // libibumad of the client must not begin before the server is there: its first request
-        // would be lost.
+        // The client must not start before the server: its first request would be lost.
         let mut lines = BufReader::new(server.0.stdout.take().expect("output")).lines();
         let is_ready = |line: String| line.contains("serving");
         assert!(lines.by_ref().map_while(Result::ok).any(is_ready), "the server did not start");

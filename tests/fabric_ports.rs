@@ -1,5 +1,5 @@
-//! Ports from which a sweep begins: planes, Omni-Path, ports without a LID or a link. The files
-//! are those of fixtures; the answers of the subnet are constructed.
+//! Ports from which a sweep starts: planes, Omni-Path, and ports without a LID or a link. The
+//! files come from fixtures, and the replies of the subnet are simulated.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use rdmactl::source::{
 /// Port GUID of the adapter in the fixture `mlx5_planes`.
 const PLANE_GUID: u64 = 0x9803_9b03_009f_d5ee;
 
-/// Management classes that a device has.
+/// Management classes that a device supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Has {
     All,
@@ -28,7 +28,7 @@ enum Has {
     General,
 }
 
-/// A device of a machine, whose port is connected to a switch.
+/// Port of a device, which is connected to a switch.
 #[derive(Debug, Clone, Copy)]
 struct Port {
     has: Has,
@@ -41,7 +41,7 @@ struct Port {
 
 const PORT: Port = Port { has: Has::All, lid: 5, guid: PLANE_GUID, base_version: 1 };
 
-/// A fixture with ports for management datagrams.
+/// Fixture with simulated ports for management datagrams.
 struct Machine {
     files: Recorded,
     ports: &'static str,
@@ -63,7 +63,7 @@ impl Machine {
     }
 }
 
-/// Sweeps by directed routes with counters.
+/// Sweeps the subnets with directed routes, and reads counters.
 fn read(source: &dyn Source) -> HostReport {
     let parts = [Part::Fabric, Part::FabricSmp, Part::FabricCounters];
     let parts: Parts = parts.into_iter().collect();
@@ -91,7 +91,7 @@ impl Source for Machine {
     }
 }
 
-/// Answers of the own node, and of the switch behind it.
+/// Port that replies for the local node and for the switch at the other end of its link.
 struct Played {
     port: Port,
     waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
@@ -125,7 +125,7 @@ impl Mads for Played {
             ..NodeInfo::default()
         };
         let switch = NodeInfo { node_type: 2, ports: 2, node_guid: 7, port_guid: 7, ..own };
-        // Port 0 of the switch has its LID; port 2 has no link.
+        // Port 0 of the switch has the LID of the switch. Port 2 has no link.
         let port = PortInfo {
             lid: match (is_own, number) {
                 (true, _) => lid,
@@ -152,7 +152,7 @@ impl Mads for Played {
     }
 }
 
-/// Problems of the fabric, each with its fix.
+/// Returns the problems of the fabric, each with its fix.
 fn notes(report: &HostReport) -> Vec<String> {
     let own = report.problems.iter().filter(|problem| problem.key.starts_with("fabric"));
     let own = own.filter(|problem| !problem.key.ends_with("unanswered"));
@@ -164,7 +164,8 @@ fn fabrics(report: &HostReport) -> &[Fabric] {
     report.fabrics.as_deref().unwrap_or_default()
 }
 
-/// Numbers of nodes and of error counters of the only fabric, and where its sweep began.
+/// Returns device and port from which the only fabric was swept, the number of its nodes, and the
+/// number of its ports with counters.
 fn only(report: &HostReport) -> (String, u32, usize, usize) {
     assert_eq!(fabrics(report).len(), 1);
     let fabric = &fabrics(report)[0];
@@ -173,7 +174,8 @@ fn only(report: &HostReport) -> (String, u32, usize, usize) {
     (fabric.device.clone(), fabric.port, fabric.nodes.len(), counted)
 }
 
-/// The device files of a ConnectX-8 (Mellanox/rdmamap pull request 17). Its fourth plane is down.
+/// Device files of a ConnectX-8 (Mellanox/rdmamap pull request 17). The state of its fourth plane
+/// is init.
 const PLANES: &str = "umad0 ibp17s0 1 InfiniBand 4 5\numad1 smi1 1 InfiniBand 4 5\n\
     umad2 smi1 2 InfiniBand 4 5\numad3 smi1 3 InfiniBand 4 5\numad4 smi1 4 InfiniBand 2 5\n";
 
@@ -184,7 +186,7 @@ fn plane(umad: &str) -> Port {
 #[test]
 fn a_sweep_takes_a_plane_and_the_counters_come_by_the_other_device() {
     let report = Machine::new("mlx5_planes", PLANES, plane).read();
-    // The own port, and ports 1 and 2 of the switch.
+    // The local port, and ports 1 and 2 of the switch.
     assert_eq!(only(&report), ("smi1".into(), 1, 2, 3));
     assert_eq!(
         notes(&report),
@@ -202,7 +204,7 @@ fn a_record_of_planes_gives_the_same_subnet() {
 }
 
 #[test]
-fn a_port_without_its_planes_says_how_to_add_them() {
+fn a_port_without_its_planes_has_a_fix() {
     let ports = "umad0 ibp17s0 1 InfiniBand 4 5\n";
     let report = Machine::new("mlx5_planes", ports, plane).read();
     assert_eq!(fabrics(&report), []);
@@ -234,7 +236,8 @@ fn omni_path_is_refused_with_its_tools() {
         opa-fastfabric)";
     assert_eq!(notes(&report)[0], expected);
     assert_eq!(notes(&report).len(), 2);
-    // Without its driver the port looks like InfiniBand, and its node says what it is.
+    // Without its driver the port looks like InfiniBand. The base version of its node identifies
+    // Omni-Path.
     let port = |_: &str| Port { base_version: 0x80, ..PORT };
     let report = Machine::new("none", "umad0 hfi1_0 1 InfiniBand 4 5\n", port).read();
     assert_eq!((fabrics(&report), notes(&report)), (&[][..], vec![expected.to_owned()]));
@@ -242,7 +245,7 @@ fn omni_path_is_refused_with_its_tools() {
 
 #[test]
 fn a_port_without_a_lid_is_swept_and_named() {
-    // Files and datagrams of the first port of the fixture: link up, state init.
+    // The first port of the fixture has a link and is in state init.
     let ports = "umad0 mlx5_0 1 InfiniBand 2 5\n";
     let report = Machine::new("mlx5_no_manager", ports, |_| Port { lid: 0, ..PORT }).read();
     assert_eq!(only(&report), ("mlx5_0".into(), 1, 2, 0), "counters need a LID");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use ibsim::{FABRIC, RDMACTL, Simulator, fat_tree};
 use rdmactl::clock::Deadline;
 
-/// The fabric of [`FABRIC`] as a fat tree of two leaf switches, with faults.
+/// Returns a fat tree with two spine switches, two leaf switches and two hosts per leaf switch.
 fn small_tree() -> String {
     fat_tree(2, 2, 2)
 }
@@ -53,7 +53,8 @@ fn saved_sweep_prints_the_output_of_the_live_sweep() {
             .output()
             .expect("rdmactl runs");
         let read = String::from_utf8_lossy(&output.stdout);
-        // The activity of the subnet manager and the number of the process change; the rows do not.
+        // Only stderr has values that change: the activity of the subnet manager and the process
+        // id.
         assert_eq!(read, live, "{view:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
@@ -85,7 +86,8 @@ fn a_route_has_the_hops_of_ibtracert() {
             text.trim().to_owned()
         };
         let (_, theirs, _) = simulator.runs("ibtracert", &[&lid(from), &lid(to)]);
-        // `[4] -> switch port {0x…}[1] lid 2-2 "leaf0"` is a hop; the ends are told apart.
+        // A hop is `[4] -> switch port {0x…}[1] lid 2-2 "leaf0"`. The lines of the ends do not
+        // begin with `[`.
         let hop = |line: &str| {
             let out = line.strip_prefix('[')?.split(']').next()?;
             let (_, rest) = line.split_once("}[")?;
@@ -131,7 +133,8 @@ fn errors_are_those_of_ibqueryerrors() {
     ours.sort();
     let (code, theirs, _) = simulator.runs("ibqueryerrors", &[]);
     assert_eq!(code, 1);
-    // `   GUID 0x… port 1: [SymbolErrorCounter == 65535] […]`, without the sums of all ports.
+    // A line is `   GUID 0x… port 1: [SymbolErrorCounter == 65535] […]`. The sums of all ports do
+    // not count.
     let mut expected = Vec::new();
     for line in theirs
         .lines()
@@ -142,7 +145,7 @@ fn errors_are_those_of_ibqueryerrors() {
         for counter in line.split('[').skip(1) {
             let (name, value) =
                 counter.trim_end().trim_end_matches(']').split_once(" == ").expect("a counter");
-            // ibqueryerrors names the port GUID of an adapter; the node GUID is one less here.
+            // ibqueryerrors prints the port GUID of an adapter. The node GUID is smaller by one.
             let guid = if guid.starts_with("b83fd203001") {
                 format!("{}0", &guid[..15])
             } else {
@@ -156,7 +159,7 @@ fn errors_are_those_of_ibqueryerrors() {
     let (details, counters): (Vec<_>, Vec<_>) =
         ours.into_iter().partition(|line| details.iter().any(|end| line.ends_with(end)));
     assert_eq!(counters, expected);
-    // ibqueryerrors --details exchanges the names of these two (its issue, see docs/compat.md).
+    // ibqueryerrors --details exchanges the names of these two counters (docs/compat.md).
     assert_eq!(details.len(), 2, "{details:?}");
     let limits = simulator.folder.path().join("limits");
     fs::write(&limits, "SymbolErrorCounter=65535\nLinkDownedCounter=3\nPortXmitDiscards=9\nPortRcvErrors=7\nPortNeighborMTUDiscards=8\nPortMalformedPktErrors=6\n").expect("a file");
@@ -212,7 +215,7 @@ fn only_the_listed_counters_are_cleared() {
 }
 
 #[test]
-fn a_bad_link_and_a_silent_host_are_named() {
+fn a_bad_link_and_an_unresponsive_host_are_named() {
     // The cable of the second host has one lane.
     let host = "b83fd20300100010";
     let mut is_host = false;
@@ -398,7 +401,7 @@ fn counters_are_those_of_perfquery() {
     let others = ["PortSelect", "CounterSelect", "CounterSelect2", "QP1Dropped"];
     for (name, first) in before.iter().filter(|(name, _)| !others.contains(&name.as_str())) {
         let value = |text: &str| text.parse::<u64>().expect("a number");
-        // Traffic goes on, and perfquery has it in words of 4 bytes.
+        // Traffic increases the counters between two reads. perfquery prints words of 4 bytes.
         let factor = if name.ends_with("Data") { 4 } else { 1 };
         let (first, last) = (value(first) * factor, value(&after[name]) * factor);
         let own = ours.get(name).unwrap_or_else(|| panic!("{name} is missing: {ours:?}"));
@@ -449,7 +452,8 @@ fn the_subnet_manager_is_the_one_of_sminfo_also_after_a_move() {
     assert!(out.contains(" node3 HCA-1 ") && out.lines().count() == 2, "no finding: {out}");
 }
 
-/// A fat tree of four leaf switches, with one lane in the cables for which this is true.
+/// Returns a fat tree with four leaf switches. The cables for which `is_bad` is true have one
+/// lane.
 fn tree_with_bad_cables(is_bad: impl Fn(&str, &str) -> bool) -> String {
     let mut node = String::new();
     let line = |line: &str| {
@@ -467,7 +471,7 @@ fn tree_with_bad_cables(is_bad: impl Fn(&str, &str) -> bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs a ping of the same hosts and leaf switches with a fault; returns its output.
+/// Runs a simulated ping of the same hosts and leaf switches with a fault. Returns its output.
 fn simulated_ping(simulator: &Simulator, fault: &str) -> String {
     let leaves = (0..4).map(|leaf| format!("leaf leaf{leaf} node[{}-{}]", leaf * 4, leaf * 4 + 3));
     let leaves = leaves.collect::<Vec<_>>().join("\n");
@@ -476,7 +480,7 @@ fn simulated_ping(simulator: &Simulator, fault: &str) -> String {
         .expect("a file");
     let (code, out, errors) =
         simulator.runs(RDMACTL, &["ping", "--simulate", file.to_str().expect("a path")]);
-    // Slow pairs are no failed ones.
+    // A slow pair is not a failed pair.
     assert_eq!(code, 0, "{out}{errors}");
     out
 }

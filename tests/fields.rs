@@ -1,5 +1,6 @@
-//! Holds docs/fields.tsv against the program: each field of the original tools has a column, and a
-//! fixture in whose committed output a value of it stands. `tests/golden.rs` prints that output.
+//! Compares docs/fields.tsv with the program. Each field of the original tools has a column of
+//! rdmactl, and a fixture whose committed output shows a value of this column. `tests/golden.rs`
+//! compares this output.
 #![expect(clippy::expect_used, reason = "a test without its fixtures or its table fails")]
 
 #[path = "support/fields.rs"]
@@ -11,7 +12,7 @@ use std::path::Path;
 use rdmactl::query::{Counters, Devices, Gids, Listing, Ports, Resources};
 use table::{Field, fields};
 
-/// The tools of which the table holds the fields.
+/// Tools whose fields are in the table.
 const TOOLS: [&str; 20] = [
     "ibdev2netdev",
     "ibstat",
@@ -50,7 +51,7 @@ fn is_in_the_registry(field: &Field) -> bool {
     }
 }
 
-/// Whether a row of the golden file has a value: neither absent nor unreadable.
+/// True if a row of the golden file has a value that is neither absent nor unreadable.
 fn is_proven(field: &Field) -> bool {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(&field.fixture);
     let path = folder.join(format!("fields_{}.txt", field.command));

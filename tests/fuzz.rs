@@ -1,4 +1,5 @@
-//! The fuzz targets over their committed corpus and mutations of it, without a fuzzer.
+//! Runs the fuzz targets on their committed corpora and on mutations of the corpora, without a
+//! fuzzer.
 #![expect(clippy::expect_used, reason = "a test without its corpus fails")]
 
 #[allow(
@@ -20,7 +21,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use targets::{TARGETS, run};
 
-/// Lets one test run at a time, because each target measures the heap of the process.
+/// Locks a mutex, so that only one test runs: each target measures the heap of the process.
 fn alone() -> MutexGuard<'static, ()> {
     static RUNNING: Mutex<()> = Mutex::new(());
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,7 +45,7 @@ fn the_committed_corpus_holds() {
     }
 }
 
-/// A seed in which some bytes are others, some are gone, and the tail may be another seed's.
+/// Returns a mutated seed: bytes are changed or removed, and the tail may come from another seed.
 fn apply(seeds: &[Vec<u8>], first: Index, other: Index, edits: &[(Index, u8)]) -> Vec<u8> {
     let mut bytes = first.get(seeds).clone();
     for (at, byte) in edits {
@@ -66,9 +67,10 @@ fn apply(seeds: &[Vec<u8>], first: Index, other: Index, edits: &[(Index, u8)]) -
     bytes
 }
 
-/// Mutations of each corpus. Those that read a whole machine for each input cost a hundred times as
-/// much as the others.
+/// Number of mutations of a corpus.
 const MUTATIONS: u32 = 256;
+/// Number of mutations for a target that reads a whole machine. An input of such a target takes a
+/// hundred times as long.
 const MUTATIONS_OF_MACHINES: u32 = 24;
 const READ_MACHINES: [&str; 11] = [
     "capture",
@@ -94,7 +96,7 @@ fn mutated_corpus_inputs_pass_every_target() {
         let edits = prop::collection::vec((any::<Index>(), any::<u8>()), 1..12);
         let strategy = (any::<Index>(), any::<Index>(), edits)
             .prop_map(|(first, other, edits)| apply(&seeds, first, other, &edits));
-        // What fails is found again from the corpus: no file of this package remembers it.
+        // proptest writes no failure file: a failed mutation becomes a seed of the corpus.
         let config = Config { cases, failure_persistence: None, ..Config::default() };
         TestRunner::new(config)
             .run(&strategy, |bytes| {
@@ -108,7 +110,7 @@ fn mutated_corpus_inputs_pass_every_target() {
 #[test]
 fn seeds_of_reports_are_reports() {
     let _alone = alone();
-    // What an older model wrote is refused at once, and tries nothing.
+    // A seed of an older report format is rejected at once and tests nothing.
     let seeds = corpus("report").into_iter();
     let readable = seeds.filter(|seed| {
         let line = seed.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -120,7 +122,8 @@ fn seeds_of_reports_are_reports() {
 #[test]
 fn seeds_of_fabrics_are_subnets() {
     let _alone = alone();
-    // Three hosts on a switch, then two pods: as ibsim had them; the third seed has tables.
+    // The first two seeds are recordings of ibsim: three hosts on a switch, and two pods. The
+    // third seed has tables of subnet administration.
     let seed = |name: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/fabric").join(name);
         targets::fabric::nodes(&fs::read(path).expect("a seed"))

@@ -1,4 +1,4 @@
-//! Completions and man pages are committed, and those of the command line as it is.
+//! Compares the committed completions, man pages and tables with the output of the program.
 #![expect(clippy::expect_used, reason = "a test without the program fails")]
 
 #[path = "support/committed.rs"]
@@ -61,7 +61,7 @@ fn the_committed_man_pages_are_those_of_the_program() {
     assert_eq!(names(&package("man")), pages, "a page of a command that is no more");
 }
 
-/// Compares the generated table of a page, which stands between two marks.
+/// Compares the generated table of a page. The table is between two marks.
 fn compare_table(page: &str, name: &str, table: &str) {
     let (start, end) =
         (format!("<!-- {name}: generated -->\n"), format!("<!-- end of {name} -->\n"));
@@ -126,7 +126,7 @@ fn the_committed_table_of_checks_is_that_of_the_program() {
     compare_table("docs/checks.md", "checks", &table);
 }
 
-/// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.
+/// The page of a listing has all its columns, and `man` renders each page without a warning.
 #[test]
 fn the_man_pages_are_valid_and_describe_every_column() {
     for page in names(&package("man")) {
@@ -146,7 +146,7 @@ fn the_man_pages_are_valid_and_describe_every_column() {
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let help = column.help.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(&format!("{} ({},", column.id, column.title)), "{page}");
-            // groff writes other quotes and hyphens than we do.
+            // groff replaces quotes and hyphens with other characters.
             let bare = |text: &str| text.replace(['‐', '-', '\'', '’', '`', '‘'], "");
             assert!(bare(&words).contains(&bare(&help)), "{page}: {help}");
         }

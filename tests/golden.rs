@@ -1,4 +1,5 @@
-//! Every command over every fixture: stdout, stderr and exit code against a committed file.
+//! Runs each command on each fixture, and compares stdout, stderr and exit code with a committed
+//! file.
 #![expect(clippy::expect_used, reason = "a test without the program or its fixtures fails")]
 
 #[path = "support/committed.rs"]
@@ -84,7 +85,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("resources_json", &["resources", "mr", "--json"]),
 ];
 
-/// The same, of fixtures whose hosts have mounts, sessions and processes.
+/// Additional cases for fixtures whose hosts have mounts, sessions and processes.
 const CONSUMER_CASES: &[(&str, &[&str])] = &[
     ("connections", &["connections"]),
     ("check", &["check"]),
@@ -126,7 +127,8 @@ fn transcript(args: &[&str], output: &Output) -> String {
     )
 }
 
-/// The cases of a fixture: those of all fixtures, and what it proves of docs/fields.tsv.
+/// Returns the cases of a fixture: the cases of all fixtures, and a case for each field of
+/// docs/fields.tsv that names the fixture.
 fn cases(fixture: &str) -> impl Iterator<Item = (String, Vec<String>)> + use<> {
     let owned = |(case, args): &(&str, &[&str])| {
         ((*case).to_owned(), args.iter().map(|arg| (*arg).to_owned()).collect())
@@ -135,7 +137,8 @@ fn cases(fixture: &str) -> impl Iterator<Item = (String, Vec<String>)> + use<> {
     CASES.iter().chain(more).map(owned).chain(table::cases(fixture))
 }
 
-/// What is wrong with the answer of one case over one fixture.
+/// Runs a case on a fixture. Returns the differences from the committed file and the violations
+/// of the schema.
 fn judge(
     fixture: &str,
     case: &str,
@@ -160,7 +163,7 @@ fn judge(
         let json = serde_json::from_slice(document).expect("JSON");
         let errors = validator.iter_errors(&json);
         wrong.extend(errors.map(|error| format!("{}: {error}", path.display())));
-        // The first key, with or without line breaks.
+        // The schema is the first key, with or without line breaks.
         let start = format!(r#"{{"schema":"rdmactl.{kind}/1","#);
         let text = document.iter().filter(|byte| !byte.is_ascii_whitespace()).copied();
         assert!(text.take(start.len()).eq(start.bytes()), "{}", path.display());
@@ -280,7 +283,7 @@ fn a_saved_capture_answers_like_the_host_it_was_taken_on() {
     let replayed = rdmactl(&["devices", "--from", saved]);
     assert_eq!(live.status.code(), replayed.status.code());
     assert_eq!(live.stdout, replayed.stdout);
-    // Only the live host has a fix that names other hosts.
+    // Only the fix for the live host mentions other hosts.
     let others = "other hosts: -H SET; this host: ";
     let live = String::from_utf8_lossy(&live.stderr).replace(others, "");
     assert_eq!(live, String::from_utf8_lossy(&replayed.stderr));
@@ -300,7 +303,7 @@ fn saved_listing_prints_the_output_of_its_source() {
         assert_eq!(asked.stdout, again.stdout, "{fixture}");
         assert_eq!(asked.stderr, again.stderr, "{fixture}");
         let kept = fs::read_to_string(saved).expect("the capture");
-        assert!(!kept.contains("counters/"), "{fixture}: nobody asked for counters");
+        assert!(!kept.contains("counters/"), "{fixture}: the listing has no counters");
     }
 }
 

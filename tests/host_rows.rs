@@ -1,4 +1,5 @@
-//! Several hosts in one listing: a dead host is one row with its reason, equal notes are said once.
+//! Listings of several hosts. A host that failed is one row with its reason, and equal notes are
+//! printed once.
 #![expect(clippy::expect_used, reason = "a test without its rows fails")]
 
 use rdmactl::cmd::Outcome;
@@ -32,7 +33,7 @@ fn a_dead_host_is_one_row_with_its_reason() {
 }
 
 #[test]
-fn equal_notes_are_said_once() {
+fn equal_notes_are_printed_once() {
     let reports: Vec<HostReport> = (17..81).map(|number| dead(&format!("n{number}"))).collect();
     let notes = notes(&reports, true, false);
     assert_eq!(notes.len(), 1);
@@ -63,7 +64,7 @@ fn hosts_with_equal_failures_share_a_line_despite_their_addresses() {
     );
 }
 
-/// Eight devices, of which one is down on one host.
+/// Returns a host with eight active devices. On host 17, the port of one device is down.
 fn node(number: usize) -> HostReport {
     let device = |index: usize| {
         let state = if (number, index) == (17, 3) { "down" } else { "active" };

@@ -1,4 +1,5 @@
-//! Host set expressions: the table of what each means, and what holds for all of them.
+//! Host set expressions: a table of expressions and their hosts, and properties of random
+//! expressions.
 
 use proptest::prelude::*;
 use rdmactl::hosts::{
@@ -12,7 +13,7 @@ fn expand(expression: &str) -> Result<String, String> {
 }
 
 #[test]
-fn every_expression_of_the_table_means_what_it_says() {
+fn every_expression_of_the_table_has_its_hosts() {
     let table = [
         ("node[1-3]", "node1 node2 node3"),
         ("node[01-03]", "node01 node02 node03"),
@@ -143,13 +144,13 @@ fn every_fault_is_shown_at_its_column() {
     }
 }
 
-/// Groups that a test made up: source, name, and what is in them.
-struct MadeUp(&'static [(&'static str, &'static str, &'static str)]);
+/// Groups of a test: source, name and host set.
+struct TestGroups(&'static [(&'static str, &'static str, &'static str)]);
 
-/// The source of groups that are named without one.
+/// Source of groups that are named without a source.
 const USUAL: &str = "local";
 
-impl Lookup for MadeUp {
+impl Lookup for TestGroups {
     fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError> {
         let source = group.source.as_deref().unwrap_or(USUAL);
         let is_wanted = |(of, name, _): &&(&str, &str, &str)| {
@@ -181,7 +182,7 @@ impl Lookup for MadeUp {
     }
 }
 
-const GROUPS: MadeUp = MadeUp(&[
+const GROUPS: TestGroups = TestGroups(&[
     ("local", "grp", "n[1-4]"),
     ("local", "more", "@grp,n9"),
     ("local", "none", "n1!n1"),
@@ -224,7 +225,8 @@ fn groups_and_files_are_terms_like_any_other() {
 
 #[test]
 fn a_fault_in_a_group_is_drawn_under_the_way_to_it() {
-    let wrong = MadeUp(&[("local", "a", "@b"), ("local", "b", "n1,@c"), ("local", "c", "n[1-")]);
+    let wrong =
+        TestGroups(&[("local", "a", "@b"), ("local", "b", "n1,@c"), ("local", "c", "n[1-")]);
     let error = found("x,@a", &wrong).unwrap_err();
     let expected = "x,@a\n  ^^ invalid host set in local/a\n@b\n^^ invalid host set in local/b\nn1,@c\n   ^^ invalid host set in \
                     local/c\nn[1-\n ^^^ unclosed bracket: add `]`";
@@ -235,12 +237,12 @@ fn a_fault_in_a_group_is_drawn_under_the_way_to_it() {
 
 #[test]
 fn a_group_that_is_made_of_itself_is_an_error() {
-    let wheel = MadeUp(&[("local", "a", "n1,@b"), ("local", "b", "@c"), ("local", "c", "@a")]);
+    let wheel = TestGroups(&[("local", "a", "n1,@b"), ("local", "b", "@c"), ("local", "c", "@a")]);
     let error = found("@local:a", &wheel).unwrap_err();
     assert!(error.contains("@local:a > @local:b > @local:c > @local:a"), "{error}");
     assert!(found("@a", &wheel).unwrap_err().contains("contains itself"));
-    // Nor may a file or a group lead to a file, to stdin, or to what may not stand there.
-    let astray = MadeUp(&[("local", "a", "^file"), ("local", "b", "-")]);
+    // A group may not refer to a file or to stdin.
+    let astray = TestGroups(&[("local", "a", "^file"), ("local", "b", "-")]);
     assert!(found("@a", &astray).unwrap_err().contains("can be named only on the command line"));
     assert!(found("@b", &astray).unwrap_err().contains("can be named only on the command line"));
 }

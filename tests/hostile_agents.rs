@@ -1,9 +1,9 @@
-//! Agents that keep the protocol and send hostile contents: sizes, texts, numbers, times, order,
-//! addresses.
+//! Agents that follow the protocol and send hostile contents: sizes, texts, numbers, times,
+//! orders and addresses.
 //!
-//! The hosts of a run are this machine. Their agent is this test program again, with only the
-//! test [`hostile_agent`] in it: it takes reports of fixtures and makes random changes. A seed
-//! repeats a run: `RDMACTL_HOSTILE_SEED=N`. `RDMACTL_HOSTILE_AGENTS=10000` is the long test.
+//! This machine is every host of a run. The agent is this test program, which then runs only the
+//! test [`hostile_agent`]. The agent changes the reports of fixtures at random. A seed repeats a
+//! run: `RDMACTL_HOSTILE_SEED=N`. `RDMACTL_HOSTILE_AGENTS=10000` runs the long test.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 
@@ -31,7 +31,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Stands in every hostile text, so that the output shows where it went.
+/// Mark in each hostile text, by which the test finds the text in the output.
 const MARK: &str = "hOsTiLe";
 
 /// Memory that the operator may use for the agents of one run, in KiB.
@@ -43,14 +43,14 @@ const MAX_TIME: Duration = Duration::from_secs(90);
 /// Agents of one run.
 const HOSTS: u64 = 20;
 
-/// Variables by which the test program becomes an agent.
+/// Variables of an agent: its seed, and the file with its report.
 const SEED: &str = "RDMACTL_TEST_HOSTILE";
 const REPORT: &str = "RDMACTL_TEST_REPORT";
 
 /// Fixtures whose reports are changed.
 const FIXTURES: [&str; 3] = ["debian13_rxe", "mlx5_roce", "consumers_client"];
 
-/// Commands, each with a part of the output formats. `top` runs in a pseudo-terminal.
+/// Commands with various output formats. `top` runs in a pseudo-terminal.
 const COMMANDS: [&[&str]; 23] = [
     &["devices", "-v"],
     &["ports", "-v", "--json"],
@@ -77,10 +77,10 @@ const COMMANDS: [&[&str]; 23] = [
     &["top", "--every=500ms"],
 ];
 
-/// A sequence of numbers that a seed repeats (`xorshift64*`).
-struct Chance(u64);
+/// Random number generator with a seed (`xorshift64*`).
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn of(seed: u64) -> Self {
         Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -96,7 +96,7 @@ impl Chance {
         usize::try_from(self.next() % count as u64).unwrap()
     }
 
-    /// True once in so many times.
+    /// Returns true with a probability of one in `times`.
     fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -133,7 +133,7 @@ impl Chance {
         }
     }
 
-    /// Changes one value in so many.
+    /// Changes each value with a probability of one in `times`.
     fn change(&mut self, value: &mut Value, times: usize) {
         match value {
             Value::String(text) if self.once_in(times) => *text = self.text(),
@@ -169,8 +169,8 @@ impl Chance {
     }
 }
 
-impl Chance {
-    /// Changes some values of a report so that it is a report still.
+impl Random {
+    /// Changes up to `count` values of a report, so that the result is still a valid report.
     fn change_some(&mut self, report: &mut Value, count: usize) {
         for _ in 0..count {
             let pointer = self.pointer(report);
@@ -197,7 +197,7 @@ impl Chance {
         }
     }
 
-    /// The place of some value.
+    /// Returns the JSON pointer of a random value.
     fn pointer(&mut self, value: &Value) -> String {
         let (word, inner) = match value {
             Value::Array(list) if !list.is_empty() => {
@@ -217,14 +217,14 @@ impl Chance {
     }
 }
 
-/// The output of the hostile agent, in frames or in lines of frames.
-struct Voice<W> {
+/// Writer of the hostile agent: frames, or frames in lines.
+struct Sender<W> {
     output: W,
     frames: u64,
 }
 
-impl<W: Write> Voice<W> {
-    fn say(&mut self, message: &Value) -> io::Result<()> {
+impl<W: Write> Sender<W> {
+    fn send(&mut self, message: &Value) -> io::Result<()> {
         let text = message.to_string();
         self.output.write_all(&u32::try_from(text.len()).unwrap().to_be_bytes())?;
         self.output.write_all(text.as_bytes())?;
@@ -241,7 +241,7 @@ impl<W: Write> Voice<W> {
             let mut body = more.clone();
             body["text"] = part.iter().collect::<String>().into();
             body["is_last"] = (index + 1 == parts).into();
-            self.say(&json!({ kind: body }))?;
+            self.send(&json!({ kind: body }))?;
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ fn write_stderr(text: &str) -> io::Result<()> {
     File::from(rustix::stdio::stderr().try_clone_to_owned()?).write_all(text.as_bytes())
 }
 
-/// The result of a step, as if all went well.
+/// Returns the result of a step that succeeds.
 fn good(act: &Value) -> Value {
     let kind = act.as_object().and_then(|act| act.keys().next()).map_or("", String::as_str);
     let kind = act.as_str().unwrap_or(kind);
@@ -277,43 +277,43 @@ fn good(act: &Value) -> Value {
     }
 }
 
-fn failure(chance: &mut Chance) -> Value {
+fn failure(random: &mut Random) -> Value {
     let stages = ["open", "connect", "tcp", "first_message", "latency", "bandwidth"];
     let causes = [
         json!("no_reply"),
-        json!({"errno": chance.text()}),
+        json!({"errno": random.text()}),
         json!({"completion": "IBV_WC_RETRY_EXC_ERR"}),
         json!("device_gone"),
         json!("filtered"),
         json!("stuck"),
     ];
     json!({
-        "stage": stages[chance.below(stages.len())],
-        "cause": causes[chance.below(causes.len())],
-        "detail": chance.text(), "fix": chance.text(), "size": chance.number(), "done": 0,
+        "stage": stages[random.below(stages.len())],
+        "cause": causes[random.below(causes.len())],
+        "detail": random.text(), "fix": random.text(), "size": random.number(), "done": 0,
     })
 }
 
-/// Plays an agent until its input ends.
+/// Acts as an agent until its input ends.
 fn play(mut input: impl FnMut() -> Option<ToAgent>, output: impl Write) -> io::Result<()> {
     let number: u64 = env::var(SEED).unwrap().parse().unwrap();
-    let mut chance = Chance::of(number);
+    let mut random = Random::of(number);
     let report: Value = serde_json::from_slice(&fs::read(env::var(REPORT).unwrap())?)?;
-    let mut voice = Voice { output, frames: 0 };
-    let nature = chance.below(16);
-    if chance.once_in(4) {
-        // Stderr of a host is no voice of rdmactl.
+    let mut sender = Sender { output, frames: 0 };
+    let nature = random.below(16);
+    if random.once_in(4) {
+        // Text on the stderr of a host must not appear as text of rdmactl.
         let _ = write_stderr(&format!("fix: {MARK}\n\u{1b}[2J{MARK}\n"));
     }
-    let pid = if nature == 1 { chance.number() } else { json!(std::process::id()) };
-    voice.say(&json!({"hello": {"pid": pid, "start_ticks": chance.next()}}))?;
+    let pid = if nature == 1 { random.number() } else { json!(std::process::id()) };
+    sender.send(&json!({"hello": {"pid": pid, "start_ticks": random.next()}}))?;
     match nature {
-        2 => voice.say(&json!({"end": {"frames": 1}}))?,
-        3 => voice.say(&json!({"worker_lost": {"ended": {"status": -1, "signal": 99}}}))?,
-        4 => voice.say(&json!({"worker": {"id": 7, "result": {"Err": failure(&mut chance)}}}))?,
-        5 => voice.parts("delta_part", "[1,2]", &json!({"base": 3}))?,
-        6 => voice.output.write_all(&[0, 0, 0, 9])?,
-        7 => (0..2_000).try_for_each(|_| voice.say(&json!("alive")))?,
+        2 => sender.send(&json!({"end": {"frames": 1}}))?,
+        3 => sender.send(&json!({"worker_lost": {"ended": {"status": -1, "signal": 99}}}))?,
+        4 => sender.send(&json!({"worker": {"id": 7, "result": {"Err": failure(&mut random)}}}))?,
+        5 => sender.parts("delta_part", "[1,2]", &json!({"base": 3}))?,
+        6 => sender.output.write_all(&[0, 0, 0, 9])?,
+        7 => (0..2_000).try_for_each(|_| sender.send(&json!("alive")))?,
         _ => {}
     }
     while let Some(message) = input() {
@@ -322,60 +322,60 @@ fn play(mut input: impl FnMut() -> Option<ToAgent>, output: impl Write) -> io::R
                 let mut mine = report.clone();
                 mine["parts"] = serde_json::to_value(&parts)?;
                 if nature == 13 {
-                    chance.change(&mut mine, 8);
+                    random.change(&mut mine, 8);
                 } else {
-                    let count = [3, 12, 30][chance.below(3)];
-                    chance.change_some(&mut mine, count);
+                    let count = [3, 12, 30][random.below(3)];
+                    random.change_some(&mut mine, count);
                 }
                 match nature {
                     8 => thread::park_timeout(Duration::from_secs(30)),
-                    9 => voice.parts("report_part", &"[".repeat(100_000), &json!({}))?,
+                    9 => sender.parts("report_part", &"[".repeat(100_000), &json!({}))?,
                     10 => {
                         let text = mine.to_string();
                         for _ in 0..3 {
-                            voice.parts("report_part", &text, &json!({}))?;
+                            sender.parts("report_part", &text, &json!({}))?;
                         }
                     }
                     11 if base.is_some() => {
-                        voice.parts("delta_part", &mine.to_string(), &json!({"base": base}))?;
+                        sender.parts("delta_part", &mine.to_string(), &json!({"base": base}))?;
                     }
-                    _ => voice.parts("report_part", &mine.to_string(), &json!({}))?,
+                    _ => sender.parts("report_part", &mine.to_string(), &json!({}))?,
                 }
             }
             ToAgent::Worker(asked) => {
                 let act = serde_json::to_value(&asked.step.act)?;
-                let mut result = if chance.once_in(6) {
-                    json!({"Err": failure(&mut chance)})
+                let mut result = if random.once_in(6) {
+                    json!({"Err": failure(&mut random)})
                 } else {
                     json!({"Ok": good(&act)})
                 };
-                chance.change(&mut result, 20);
-                let id = if chance.once_in(30) { json!(1) } else { json!(asked.id) };
-                if !chance.once_in(40) {
-                    voice.say(&json!({"worker": {"id": id, "result": result}}))?;
+                random.change(&mut result, 20);
+                let id = if random.once_in(30) { json!(1) } else { json!(asked.id) };
+                if !random.once_in(40) {
+                    sender.send(&json!({"worker": {"id": id, "result": result}}))?;
                 }
             }
             ToAgent::Record { .. } => {
-                let mut text = chance.text();
-                if !chance.once_in(8) {
+                let mut text = random.text();
+                if !random.once_in(8) {
                     let replies = fs::read(format!("{}.replies", env::var(REPORT).unwrap()))?;
                     let mut recording: Value = serde_json::from_slice(&replies)?;
-                    chance.change_replies(&mut recording);
+                    random.change_replies(&mut recording);
                     text = recording.to_string();
                 }
-                voice.parts("record_part", &text, &json!({}))?;
+                sender.parts("record_part", &text, &json!({}))?;
             }
             ToAgent::StartWorker | ToAgent::Alive => {}
             ToAgent::Bye => {
-                let frames = if nature == 12 { chance.next() } else { voice.frames };
-                return voice.say(&json!({"end": {"frames": frames}}));
+                let frames = if nature == 12 { random.next() } else { sender.frames };
+                return sender.send(&json!({"end": {"frames": frames}}));
             }
         }
     }
     Ok(())
 }
 
-/// The agent of a host; no test unless [`SEED`] is set.
+/// Runs the agent of a host if [`SEED`] is set. Otherwise the test does nothing.
 #[test]
 fn hostile_agent() {
     if env::var_os(SEED).is_none() {
@@ -400,7 +400,7 @@ fn hostile_agent() {
         .unwrap();
 }
 
-/// A machine whose every host has the hostile agent.
+/// Directories of a run: programs of the hosts, and home directory of the operator.
 struct Bed {
     programs: TempDir,
     home: TempDir,
@@ -409,7 +409,7 @@ struct Bed {
 impl Bed {
     fn new() -> Self {
         let bed = Self { programs: TempDir::new().unwrap(), home: TempDir::new().unwrap() };
-        // The fixtures hold neither the settings of a system nor a subnet.
+        // The fixtures have neither system settings nor a subnet.
         let healthy = fs::read("tests/fixtures/check/healthy.json").unwrap();
         let system = serde_json::from_slice::<HostReport>(&healthy).unwrap().system;
         let subnet = subnet();
@@ -446,10 +446,11 @@ impl Bed {
         bed
     }
 
-    /// Runs one command on the hosts; panics with the seed if a promise is broken.
+    /// Runs one command on the hosts. Panics with the seed if the output, the time or the memory
+    /// violates a limit.
     fn run(&self, seed: u64) {
-        let mut chance = Chance::of(seed);
-        let template = COMMANDS[chance.below(COMMANDS.len())];
+        let mut random = Random::of(seed);
+        let template = COMMANDS[random.below(COMMANDS.len())];
         let (is_ping, is_top) = (template[0] == "ping", template[0] == "top");
         let hosts = if is_ping { 6 } else { HOSTS };
         let set = format!("h[1-{hosts}]");
@@ -507,19 +508,19 @@ impl Bed {
     fn check(&self, said: &Said, arguments: &[&str], place: &str) {
         let mut stdout = said.stdout.clone();
         if arguments[0] == "top" {
-            // The sequences of `top` itself: it moves the cursor and sets colors and modes.
+            // `top` itself moves the cursor and sets colors and modes.
             stdout = stdout.replace("\u{1b}[", "").replace('\r', "");
         }
         for (stream, text) in [("stdout", &stdout), ("stderr", &said.stderr)] {
             let acts = text.chars().find(|letter| acts_on_a_terminal(*letter));
             assert_eq!(acts, None, "{place}: {stream}\n{text}");
-            // An entry of a list in JSON is data: `has_foreign_fix` checks the fields.
+            // A JSON document may hold such a line as data: `has_foreign_fix` checks its fields.
             let is_json = stream == "stdout" && arguments.contains(&"--json");
-            let voice = text.lines().filter(|_| !is_json).find(|line| {
+            let foreign = text.lines().filter(|_| !is_json).find(|line| {
                 let line = line.trim_start().trim_start_matches('"');
                 line.starts_with("fix: ") && is_foreign(line)
             });
-            assert_eq!(voice, None, "{place}: a host speaks as rdmactl\n{text}");
+            assert_eq!(foreign, None, "{place}: a fix with a text of a host\n{text}");
             assert!(!text.contains("panicked"), "{place}: {text}");
         }
         if arguments.contains(&"--json") && !said.stdout.is_empty() {
@@ -533,7 +534,7 @@ impl Bed {
     }
 }
 
-/// A subnet, with tables that ibnetdiscover does not list.
+/// Returns a subnet from a file of ibnetdiscover, with additional tables.
 fn subnet() -> Value {
     let text = fs::read_to_string("fuzz/recordings/tree.ibnetdiscover").unwrap();
     let fabric = import_fabric("tree", &text).unwrap().unwrap();
@@ -575,7 +576,7 @@ fn process_in_terminal(script: u32) -> u32 {
     }
 }
 
-/// Presses the keys of some views, then q until `top` has ended.
+/// Presses keys that open views, then presses q until `top` has ended.
 fn press(mut keys: ChildStdin, is_over: &AtomicBool) {
     for key in ["2", "i", "3", "5", "\r", "6", "1"] {
         thread::park_timeout(Duration::from_millis(300));
@@ -587,7 +588,7 @@ fn press(mut keys: ChildStdin, is_over: &AtomicBool) {
     }
 }
 
-/// Notes the peak of the memory of a process until it ends; ends one that takes too long.
+/// Records the peak memory of a process until it ends. Kills a process that runs too long.
 fn watch(pid: u32, is_over: &AtomicBool, peak: &AtomicU64, begin: Instant) {
     let status = Path::new("/proc").join(pid.to_string()).join("status");
     while !is_over.load(Ordering::Relaxed) {
@@ -612,13 +613,13 @@ fn acts_on_a_terminal(letter: char) -> bool {
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// True for a fix with a text of a host that is not a plain name.
+/// True if a fix contains a text of a host that is not a plain name.
 fn is_foreign(fix: &str) -> bool {
     fix.len() > 1_500
         || fix.split(MARK).skip(1).any(|after| after.starts_with([')', '`', ' ', '<', '!', '/']))
 }
 
-/// True if a `fix` or `hint` of the document holds a text of a host that is not a plain name.
+/// True if a `fix` or `hint` of a document contains a text of a host that is not a plain name.
 fn has_foreign_fix(value: &Value) -> bool {
     match value {
         Value::Array(list) => list.iter().any(has_foreign_fix),

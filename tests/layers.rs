@@ -1,5 +1,5 @@
-//! Imports point one way. The table `src/layers.txt` is equal to the `crate::` paths in src/, and
-//! the submodules of a module have no cycle.
+//! Imports between modules. The table `src/layers.txt` lists exactly the `crate::` paths in src/,
+//! and neither the modules nor the submodules of a module have a cycle.
 #![expect(clippy::expect_used, reason = "a test without its sources fails")]
 
 #[path = "layers/cycles.rs"]
@@ -13,7 +13,7 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// What each module may use.
+/// Returns the modules that each module may use.
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {
     let text = fs::read_to_string(source().join("layers.txt")).expect("layers.txt");
     text.lines()
@@ -37,7 +37,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The modules named after `crate::`, also in braces: `crate::{a::B, c}`.
+/// Returns the modules that are named after `crate::`, also in braces: `crate::{a::B, c}`.
 fn used(text: &str) -> BTreeSet<String> {
     let mut modules = BTreeSet::new();
     for rest in text.split("crate::").skip(1) {

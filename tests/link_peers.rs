@@ -1,4 +1,4 @@
-//! The other end of the link of an InfiniBand port: by MADs of a host, and from a saved fabric.
+//! The other end of the link of an InfiniBand port, read with MADs or from a saved fabric.
 #![expect(clippy::expect_used, reason = "a test without the program fails")]
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use rdmactl::model::{FabricNodeKind, Guid, HostReport, LinkPeer, Part, Via};
 use rdmactl::source::{Answer, MadAnswer, MadError, MadTicket, Mads, Question, ReadError, Source};
 use rdmactl::sys::Errno;
 
-/// A host with the device `mlx5_0`, whose port 2 has an InfiniBand link.
+/// Simulated host with the device `mlx5_0`. Port 2 of the device has an InfiniBand link.
 struct Host {
     /// Answer to [`Question::MadPorts`].
     mad_ports: Answer,
@@ -33,7 +33,7 @@ impl Host {
         host_report(self, &[Part::FabricPeers].into(), "n1", Via::Local)
     }
 
-    /// The other end of the link of port 2, and what could not be read.
+    /// Returns the other end of the link of port 2, and the problems of reading it.
     fn peer(&self) -> (Option<LinkPeer>, Vec<String>) {
         let report = self.report();
         let ports = &report.devices[0].ports;
@@ -74,7 +74,7 @@ impl Source for Host {
     }
 }
 
-/// A port whose link leads to port 17 of a switch.
+/// Port that is connected to port 17 of a switch.
 struct Port {
     has_peer: bool,
     waiting: VecDeque<[u8; MAD_BYTES]>,
@@ -145,7 +145,7 @@ fn a_missing_device_file_is_no_healthy_subnet() {
     assert_eq!(problem.map(|problem| &*problem.detail), Some(why), "{:?}", report.problems);
 }
 
-/// Exit code, stdout and stderr of rdmactl.
+/// Runs rdmactl in a folder. Returns exit code, stdout and stderr.
 fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .current_dir(folder)
@@ -158,7 +158,7 @@ fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// A switch with the first adapter of the fixture `mlx5_ib`.
+/// Output of ibnetdiscover: a switch with the first adapter of the fixture `mlx5_ib`.
 const FABRIC: &str = "\
 switchguid=0xb83fd20300a00100(b83fd20300a00100)
 Switch\t40 \"S-b83fd20300a00100\"\t\t# \"leaf001\" enhanced port 0 lid 3 lmc 0
@@ -200,7 +200,7 @@ fn a_saved_fabric_names_the_other_ends() {
     let (code, out, errors) = run(&["connections", "--fabric", "leaves"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(errors.starts_with("rdmactl: leaves holds no fabric\n  fix: "), "{errors}");
-    // A capture has no MADs of its links.
+    // The capture has no recorded MADs about the links.
     let (code, out, errors) = run(&["ports", "-fcsv", "-n", "-o", "device,remote"]);
     assert_eq!((code, out.as_str()), (3, "mlx5_0,?\nmlx5_1,?\n"), "{errors}");
 }

@@ -1,4 +1,4 @@
-//! What an administrator types and gets of `rdmactl ping`, over fabrics that stand in files.
+//! Command lines and outputs of `rdmactl ping`, with simulated fabrics from files.
 #![expect(clippy::expect_used, reason = "a test without the program fails")]
 
 #[path = "support/committed.rs"]
@@ -11,7 +11,7 @@ use std::process::Command;
 use committed::{compare, package};
 use serde_json::Value;
 
-/// Exit code, stdout, stderr, run in this folder.
+/// Runs rdmactl in a folder. Returns exit code, stdout and stderr.
 fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .current_dir(folder)
@@ -22,14 +22,14 @@ fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// A folder with a fabric of this text in `fabric.txt`.
+/// Creates a folder with a fabric in `fabric.txt`.
 fn folder(text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a directory");
     fs::write(folder.path().join("fabric.txt"), text).expect("a file");
     folder
 }
 
-/// `rdmactl ping --simulate fabric.txt` and what else is typed.
+/// Runs `rdmactl ping --simulate fabric.txt` with further arguments.
 fn simulate(folder: &tempfile::TempDir, arguments: &[&str]) -> (i32, String, String) {
     rdmactl(folder.path(), &[&["ping", "--simulate", "fabric.txt"][..], arguments].concat())
 }
@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_written_does_not_cost_the_answer() {
     assert_eq!((code, all_the_same), (2, shown));
     assert!(error.contains("cannot write /dev/full: No space left"), "{error}");
     let (code, nothing, error) = simulate(&folder, &["--save", "no/such/folder/run.json"]);
-    assert_eq!((code, nothing.as_str()), (2, ""), "told before the run");
+    assert_eq!((code, nothing.as_str()), (2, ""), "the error precedes the run");
     assert!(error.contains("no/such/folder/run.json"), "{error}");
 }
 
@@ -74,7 +74,7 @@ fn a_run_that_is_kept_is_shown_in_every_form() {
         rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", "csv", "-o", "source,target"]);
     assert!(code == 1 && stdout.starts_with("source.name,target.name\n"), "{stdout}");
     assert!(stderr.contains("SIMULATED from fabric.txt: no message was sent"), "{stderr}");
-    // Kept again from what was kept, it is the same.
+    // A saved run that is saved again is equal.
     let kept = || fs::read_to_string(folder.path().join("run.json")).expect("a file");
     let before = kept();
     rdmactl(folder.path(), &["ping", "--from", "run.json", "--save", "run.json"]);
@@ -144,7 +144,7 @@ fn clients_and_servers_are_tried_with_each_other_both_ways() {
     assert_eq!(rows.len(), 12, "{stdout}");
     assert_eq!(rows[..2], ["c1,s1,ok", "c1,s2,ok"], "clients come first");
     assert!(stdout.contains("s1,c2,roce.udp4791_blocked"), "{stdout}");
-    // A host in both sets is there once, and not with itself.
+    // A host in both sets is one host, and it is not tested with itself.
     let both = ["--clients", "c[1-3],s1", "--servers", "s[1-2]", "--json"];
     let report = json(&simulate(&folder, &both).1);
     assert_eq!(report["summary"]["pairs"], 14);
@@ -153,12 +153,12 @@ fn clients_and_servers_are_tried_with_each_other_both_ways() {
 }
 
 #[test]
-fn a_sample_covers_what_it_promises_and_says_so() {
+fn a_sample_reports_its_coverage() {
     let leaf = |leaf: usize| format!("leaf l{leaf} n[{}-{}]\n", leaf * 8 + 1, leaf * 8 + 8);
     let leaves = (0..8).map(leaf).collect::<Vec<_>>().concat();
     let folder = folder(&format!("hosts n[1-64]\n{leaves}"));
     let (code, stdout, _) = simulate(&folder, &["--peers", "4", "--seed", "7"]);
-    assert_eq!(code, 0, "what was not asked for is no failure: {stdout}");
+    assert_eq!(code, 0, "a pair outside of the sample is no failure: {stdout}");
     assert!(stdout.contains(" of 4032 pairs tested, each host with at least 4 others"), "{stdout}");
     assert!(stdout.contains("36 of 36 pairs of leaf switches; random, seed 7\n"), "{stdout}");
     let (_, again, _) = simulate(&folder, &["--peers", "4", "--seed", "7", "--json"]);
@@ -188,7 +188,7 @@ fn a_budget_leaves_pairs_out_and_does_not_fail_for_them() {
     assert_eq!(report["summary"]["pairs"], 4032);
     let odd = self::folder("hosts n[1-65]\n");
     let (code, stdout, _) = simulate(&odd, &["--budget", "1ms"]);
-    assert_eq!(code, 3, "one host was not tried at all: {stdout}");
+    assert_eq!(code, 3, "a host was not tested: {stdout}");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_plan_lists_the_steps_of_the_run() {
 }
 
 #[test]
-fn events_come_one_a_line() {
+fn each_event_is_a_line() {
     let folder = folder(FEW);
     let (code, stdout, _) = simulate(&folder, &["-f", "ndjson"]);
     assert_eq!(code, 1);
@@ -316,10 +316,10 @@ fn heat_maps_are_as_committed_and_need_nothing_else() {
 }
 
 #[test]
-fn a_picture_of_many_hosts_is_folded_and_says_so() {
+fn a_heat_map_of_many_hosts_is_folded_and_labeled() {
     let folder = folder("hosts n[0001-1024]\nfault pair n0001 n0700 blocked\n");
     let (code, picture, _) = simulate(&folder, &["-f", "svg", "--peers", "40"]);
-    assert_eq!(code, 0, "nobody tried the one bad pair, or chance did");
+    assert_eq!(code, 0, "the random sample contains the blocked pair");
     assert!(
         picture.contains("each square shows the worst of 4 x 4 pairs"),
         "{}",
@@ -354,8 +354,8 @@ fn hostile_names_in_a_file_reach_no_page_and_no_terminal() {
 }
 
 #[test]
-fn how_far_a_run_is_stands_on_a_terminal_and_nowhere_else() {
-    // It takes connections and never says a word, so that the run lasts until the timeout.
+fn the_progress_of_a_run_is_shown_only_on_a_terminal() {
+    // The server accepts connections and sends no byte, so that the run lasts until the timeout.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("an address").port();
     let (program, host) = (env!("CARGO_BIN_EXE_rdmactl"), format!("127.0.0.1:{port}"));
@@ -373,7 +373,7 @@ fn how_far_a_run_is_stands_on_a_terminal_and_nowhere_else() {
         .expect("script runs");
     let terminal = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(terminal.contains("\r\u{1b}[Kreaching hosts: 1 of 2"), "{terminal:?}");
-    assert!(terminal.ends_with("\r\u{1b}[K"), "the line is taken back: {terminal:?}");
+    assert!(terminal.ends_with("\r\u{1b}[K"), "the line is not erased: {terminal:?}");
     let plain = fs::read_to_string(folder.path().join("plain.txt")).expect("the answer");
     assert!(plain.contains("peer.") && !plain.contains('\u{1b}'), "{plain}");
 }
@@ -395,7 +395,7 @@ fn only_failed_pairs_are_listed_in_every_form_of_pairs() {
     let (_, stdout, _) = simulate(&folder, &["--only", "failed", "-f", "ndjson"]);
     assert_eq!(stdout.matches("\"roce.udp4791_blocked\"").count(), 10 + 1, "{stdout}");
     assert!(!stdout.contains("\"code\":\"ok\""), "{stdout}");
-    // What is kept is the whole run.
+    // The saved run has all pairs.
     let (_, stdout, _) = rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", "csv", "-n"]);
     assert_eq!(stdout.lines().count(), 30);
     let words = ["ping", "--from", "run.json", "--only", "failed", "-f", "csv", "-n"];
@@ -407,7 +407,7 @@ fn only_failed_pairs_are_listed_in_every_form_of_pairs() {
 #[test]
 fn filters_for_failed_pairs_get_a_hint_for_only_failed() {
     let folder = folder(FEW);
-    // No pair has this verdict: the possible ones are listed.
+    // This verdict does not exist, so the error lists the verdicts.
     let (code, _, stderr) = simulate(&folder, &["-f", "csv", "-w", "verdict==failed"]);
     assert!(code == 2 && stderr.contains("VERDICT is one of: ok, "), "{stderr}");
     assert!(stderr.contains("fix: write for example -w 'verdict!=ok'"), "{stderr}");
@@ -484,7 +484,7 @@ fn the_caption_of_a_rail_names_its_ports() {
             }
         }
     }
-    // A saved run begins with its schema; serde_json sorts the keys.
+    // The schema is the first key of a saved run, but serde_json sorts the keys.
     let schema = run.as_object_mut().unwrap().remove("schema").unwrap();
     let text = format!("{{\"schema\":{schema},{}", &run.to_string()[1..]);
     std::fs::write(&file, text).unwrap();

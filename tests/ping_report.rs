@@ -1,4 +1,5 @@
-//! A made-up ping run as matrix, list and plain lines, against committed files.
+//! A simulated ping run, printed as matrix, list and plain lines, and compared with committed
+//! files.
 #![expect(clippy::expect_used, reason = "a test that cannot read its files has failed")]
 
 #[path = "support/committed.rs"]
@@ -19,10 +20,13 @@ use rdmactl::render::{
     PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
 };
 
-/// Hosts by their indices: 0 is well; a firewall; nobody there; another fabric; a hostile name.
+/// Index of a host behind a firewall. Host 0 has no fault.
 const FILTERED: usize = 1;
+/// Index of a host that does not respond.
 const DEAD: usize = 2;
+/// Index of a host in another fabric.
 const OTHER_FABRIC: usize = 3;
+/// Index of a host with a hostile name.
 const HOSTILE: usize = 4;
 
 fn half_rtt(ns: u64) -> Latency {
@@ -122,7 +126,7 @@ fn pair(source: usize, target: usize) -> Pair {
     }
 }
 
-/// One of each kind, though so few hosts would show none.
+/// Returns an outlier of each kind. In a real run of so few hosts, no host is an outlier.
 fn outliers() -> Vec<Outlier> {
     let outlier = |kind, host, target| Outlier {
         kind,
@@ -198,10 +202,10 @@ fn report() -> PingReport {
     }
 }
 
-fn list(asked: &[&str], header: bool) -> String {
-    let asked: Vec<String> = asked.iter().map(|word| (*word).to_owned()).collect();
+fn list(words: &[&str], header: bool) -> String {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let defaults = Defaults { hosts_named: true, ..Defaults::default() };
-    let columns = select::<Pairs>(&asked, defaults).expect("columns");
+    let columns = select::<Pairs>(&words, defaults).expect("columns");
     let report = report();
     let rows = pair_rows(&report);
     let cells: Vec<_> = cells(&columns, &rows).collect();

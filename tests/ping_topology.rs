@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Exit code, stdout, stderr, run in this folder.
+/// Runs rdmactl in a folder. Returns exit code, stdout and stderr.
 fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .current_dir(folder)
@@ -19,7 +19,7 @@ fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// A folder with this text in `leaves.txt`.
+/// Creates a folder with a text in `leaves.txt`.
 fn folder(text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a directory");
     fs::write(folder.path().join("leaves.txt"), text).expect("a file");
@@ -30,7 +30,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// A run of hosts that a launcher does not reach: what a real run does, without RDMA.
+/// Runs a ping of hosts that the launcher does not reach: a real run that needs no RDMA.
 fn unreached(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let run = ["ping", "--matrix", "n[1-8]", "--launcher", "exec", "false {host} {command}"];
     rdmactl(folder, &[&run[..], arguments].concat())
@@ -171,7 +171,8 @@ fn a_topology_has_no_place_beside_a_simulated_or_saved_run() {
     }
 }
 
-/// Two switches with two hosts each and a cable between the switches, as opensm lists them.
+/// Returns an `opensm-subnet.lst` with two switches, a cable between them, and two hosts per
+/// switch.
 fn opensm_list() -> String {
     let adapter = |number: usize| {
         format!(

@@ -1,5 +1,6 @@
-//! `--format prom` of every listing over every fixture, read by a strict parser of Prometheus' text
-//! format: what it accepts, node-exporter's textfile collector does.
+//! Parses the output of `--format prom` for each listing and each fixture with a strict parser of
+//! the text format of Prometheus. The textfile collector of node-exporter accepts what this
+//! parser accepts.
 #![expect(clippy::expect_used, reason = "a test without the program or its fixtures fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Name, labels in their order, and the number as written.
+/// Name, labels in their order, and the text of the number.
 type Sample = (String, Labels, String);
 
 type Labels = Vec<(String, String)>;
@@ -55,7 +56,7 @@ fn text_of(escaped: &str, quotes: bool) -> Result<String, String> {
     Ok(text)
 }
 
-/// Reads `{name="value",…}`; gives the labels and what follows.
+/// Parses `{name="value",…}`. Returns the labels and the rest of the line.
 fn labels(line: &str) -> Result<(Labels, &str), String> {
     let Some(mut rest) = line.strip_prefix('{') else { return Ok((Vec::new(), line)) };
     let mut labels = Labels::new();
@@ -95,7 +96,7 @@ fn sample(line: &str) -> Result<Sample, String> {
     Ok((name.to_owned(), labels, number.to_owned()))
 }
 
-/// Reads a whole answer.
+/// Parses a complete exposition.
 fn parse(text: &str) -> Result<Vec<Sample>, String> {
     if !text.is_empty() && !text.ends_with('\n') {
         return Err("no line break at the end".into());
@@ -167,7 +168,7 @@ fn every_listing_of_every_fixture_can_be_scraped() {
     assert!(counters > 50, "{counters}");
 }
 
-/// node-exporter refuses files of one metric with two sentences, or of one series twice.
+/// node-exporter rejects files in which a metric has two help texts or a series occurs twice.
 #[test]
 fn expositions_of_several_listings_share_no_series() {
     let more: &[&[&str]] = &[&["devices"], &["ports"], &["ports", "--lossless"]];
@@ -194,7 +195,7 @@ fn expositions_of_several_listings_share_no_series() {
 }
 
 #[test]
-fn a_counter_that_is_full_says_so() {
+fn a_saturated_counter_is_marked() {
     let full = fixtures().into_iter().find(|path| path.ends_with("mthca/capture.ndjson"));
     let text = exposition(&["counters"], &full.expect("the fixture with full counters"));
     let samples = parse(&text).expect("an exposition");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/prose");
 
-/// Returns what a script reports about a file or a directory.
+/// Returns the output of a script for a file or a directory.
 fn report_of(script: &Path, path: &Path) -> String {
     let output = Command::new(script).arg(path).output().expect("packaging/prose");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -14,7 +14,7 @@ fn report_of(script: &Path, path: &Path) -> String {
     text.into_owned()
 }
 
-/// Returns what the script reports about a source file, without the name of the file.
+/// Returns the output of the script for a source file, without the name of the file.
 fn report(source: &str) -> String {
     let file = tempfile::NamedTempFile::with_suffix(".rs").expect("a file");
     std::fs::write(file.path(), source).expect("a file");

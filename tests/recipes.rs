@@ -1,5 +1,5 @@
-//! The files of docs/recipes.md: the scripts run against programs that stand in for rdmactl,
-//! scontrol and NHC, the one of Slurm also in a real Slurm, and names that the recipes use exist.
+//! The files of docs/recipes.md. The scripts run with simulated rdmactl, scontrol and NHC, and
+//! the script for Slurm also in a real Slurm. All flags and metrics in the recipes exist.
 #![expect(clippy::expect_used, reason = "a test without its files fails")]
 
 #[path = "fleet/bed.rs"]
@@ -35,7 +35,7 @@ fn blocks(heading: &str) -> Vec<String> {
     blocks
 }
 
-/// Runs a script with a program in place of rdmactl.
+/// Runs a script with the program `rdmactl` of a folder.
 fn run(shell: &str, script: &str, folder: &Path) -> Output {
     let rdmactl = folder.join("rdmactl").display().to_string();
     let script = script.replace("/usr/bin/rdmactl", &rdmactl);
@@ -68,7 +68,8 @@ fn slurm_drains_a_node_that_fails_and_no_other() {
     }
 }
 
-/// Replaces a file by a capture of the fixtures: a program reads the old or the new one.
+/// Replaces a file with the capture of a fixture by a rename. So a program reads either the old
+/// or the new file.
 fn put_capture(file: &Path, fixture: &str) {
     let capture = format!("{}/tests/fixtures/{fixture}/capture.ndjson", env!("CARGO_MANIFEST_DIR"));
     let next = file.with_extension("next");
@@ -76,7 +77,8 @@ fn put_capture(file: &Path, fixture: &str) {
     fs::rename(next, file).expect("another name");
 }
 
-/// Node n5 has no job. Slurm gives the program no variable but the name of the node.
+/// The test uses node n5, which has no job. The only variable that Slurm passes to the program is
+/// the name of the node.
 #[test]
 fn a_real_slurm_drains_a_node_that_fails_until_it_is_resumed() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,5 @@
-//! What a redacted capture still tells: the same cells are equal to each other as before.
+//! Redacted captures: cells that are equal in the original are equal in the redacted capture, and
+//! different cells stay different.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
 use std::collections::HashMap;
@@ -38,7 +39,7 @@ fn cells<L: Listing>(rows: &[L::Row<'_>]) -> Vec<Vec<Value>> {
     rows.iter().map(|row| L::COLUMNS.iter().map(|column| column.value(row)).collect()).collect()
 }
 
-/// Cells of listings whose rows keep their order, those of resources and counters too.
+/// Returns the cells of listings whose rows keep their order.
 fn listings(reports: &[HostReport]) -> [Vec<Vec<Value>>; 5] {
     [
         cells::<Devices>(&device_rows(reports, true)),
@@ -52,7 +53,7 @@ fn listings(reports: &[HostReport]) -> [Vec<Vec<Value>>; 5] {
 #[test]
 fn redaction_keeps_equal_and_different_values_apart() {
     let mut changed = 0;
-    for path in fixtures().into_iter().filter(|path| !lies(path)) {
+    for path in fixtures().into_iter().filter(|path| !has_truncated_attributes(path)) {
         let original = Capture::read(&path).expect("a fixture");
         let redacted = original.clone().redacted().expect("random numbers");
         let (before, after) = (listings(&reports(original)), listings(&reports(redacted)));
@@ -73,14 +74,14 @@ fn redaction_keeps_equal_and_different_values_apart() {
     assert!(changed > 50, "{changed} cells have a pseudonym");
 }
 
-/// Whether netlink messages are whole in which attributes are not: such answers are left out entirely,
-/// objects that could be listed with them.
-fn lies(path: &Path) -> bool {
+/// True for a fixture whose netlink messages are complete but have truncated attributes. The
+/// redaction removes such an answer completely, also the objects that could be listed.
+fn has_truncated_attributes(path: &Path) -> bool {
     path.ends_with("absurd/capture.ndjson")
 }
 
-/// Whether an answer has the form that its question wants: some fixtures have others on purpose.
-fn is_sound(entry: &Entry) -> bool {
+/// True if an answer has a valid format. Some fixtures have invalid answers on purpose.
+fn is_valid(entry: &Entry) -> bool {
     let Ok(bytes) = &entry.answer else { return false };
     match &entry.question {
         Question::Verbs => serde_json::from_slice::<VerbsAnswer>(bytes).is_ok(),
@@ -91,7 +92,8 @@ fn is_sound(entry: &Entry) -> bool {
     }
 }
 
-/// What names users, their files, sockets and logs goes as a whole.
+/// True for answers that name users, their files, sockets or logs. The redaction removes these
+/// answers completely.
 fn has_no_rule(question: &Question) -> bool {
     match question {
         Question::File(path) | Question::Dir(path) => {
@@ -114,8 +116,10 @@ fn nothing_that_the_collectors_use_is_left_out() {
         for ((_, before), (_, after)) in original.hosts.iter().zip(&redacted.hosts) {
             for (before, after) in before.iter().zip(after) {
                 let lost = before.answer.is_ok() && after.answer.is_err();
-                let is_lying = lies(&path) && matches!(before.question, Question::Rdma(_));
-                let is_expected = !is_sound(before) || is_lying || has_no_rule(&before.question);
+                let is_truncated =
+                    has_truncated_attributes(&path) && matches!(before.question, Question::Rdma(_));
+                let is_expected =
+                    !is_valid(before) || is_truncated || has_no_rule(&before.question);
                 assert!(!lost || is_expected, "{}: {}", path.display(), before.question);
             }
         }
@@ -128,7 +132,7 @@ fn no_record_has_command_lines_or_environments() {
         Question::File(path) | Question::Dir(path) | Question::Link(path) => {
             ["cmdline", "environ"].iter().any(|name| path.ends_with(name))
         }
-        // Asked, for the few settings that decide on transports, and never recorded.
+        // The collectors read only settings that select a transport, and record none of them.
         Question::Environment(_) => true,
         _ => false,
     };
@@ -143,7 +147,8 @@ fn no_record_has_command_lines_or_environments() {
     let recorder = Recorder::new(Recorded::new(Vec::new(), None));
     let _ = recorder.ask(&Question::Environment(1));
     assert!(recorder.into_entries().is_empty());
-    // Nor is there any other code that could ask: one file knows the settings, one names the question.
+    // No other code reads environments: one file has the settings, and one file defines the
+    // question.
     let known = ["src/source/environment.rs", "src/source/question.rs"].map(package);
     let mut folders = vec![package("src/collect"), package("src/source")];
     while let Some(folder) = folders.pop() {
@@ -153,8 +158,8 @@ fn no_record_has_command_lines_or_environments() {
                 continue;
             }
             let text = fs::read_to_string(entry.path()).expect("a source");
-            let is_told = text.contains("/cmdline") || text.contains("/environ");
-            assert!(!is_told || known.contains(&entry.path()), "{:?}", entry.path());
+            let is_private = text.contains("/cmdline") || text.contains("/environ");
+            assert!(!is_private || known.contains(&entry.path()), "{:?}", entry.path());
         }
     }
 }

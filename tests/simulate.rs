@@ -1,4 +1,4 @@
-//! `rdmactl ping --simulate`: a fabric in a file, and who is blamed there.
+//! `rdmactl ping --simulate`: fabrics from files, and the findings and outliers of their runs.
 #![expect(clippy::expect_used, reason = "a test without the program fails")]
 
 #[path = "support/committed.rs"]
@@ -10,7 +10,7 @@ use std::process::Command;
 use committed::{compare, package};
 use serde_json::Value;
 
-/// Exit code, stdout, stderr; file names are those of the package.
+/// Runs rdmactl in the directory of the package. Returns exit code, stdout and stderr.
 fn rdmactl(arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .current_dir(package("."))
@@ -23,7 +23,8 @@ fn rdmactl(arguments: &[&str]) -> (i32, String, String) {
 
 const FABRIC: &str = "tests/fixtures/ping/fabric.txt";
 
-/// The same with a fabric of this text.
+/// Runs `rdmactl ping --simulate` with a fabric. `FILE` replaces the name of the file in the
+/// output.
 fn simulate(text: &str, arguments: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("fabric.txt");
@@ -47,7 +48,7 @@ fn the_example_is_judged_as_committed() {
             let talks = *form == "csv";
             assert_eq!(stderr.contains("SIMULATED"), talks, "{form}: {stderr}");
             assert!(talks || stdout.to_uppercase().contains("SIMULATED"), "{form}");
-            // Each pair as an object would be a megabyte that nobody reads: the start says it all.
+            // The pairs in JSON would be a megabyte: the committed file has only the summary.
             let kept = match *form {
                 "json" => summary_of(&stdout),
                 _ => stdout,
@@ -58,7 +59,7 @@ fn the_example_is_judged_as_committed() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// A document without its pairs.
+/// Returns a JSON document without its pairs.
 fn summary_of(json: &str) -> String {
     let mut json: Value = serde_json::from_str(json).expect("JSON");
     let schema = fs::read(package("tests/schema/rdmactl.ping.json")).expect("the schema");

@@ -1,4 +1,5 @@
-//! What a site writes down: groups, lists, jobs, each as it is found, and as it is wrong.
+//! Files and variables of a site that define hosts: groups, host lists and jobs, with the errors
+//! for invalid ones.
 #![allow(clippy::unwrap_used, reason = "without its files a test must end")]
 
 use std::fs;
@@ -8,7 +9,7 @@ use std::path::Path;
 use rdmactl::hosts::{HostSet, Site, SitePaths};
 use tempfile::TempDir;
 
-/// A directory with these files.
+/// Creates a directory with files: name and text.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -33,7 +34,7 @@ fn found(expression: &str, places: SitePaths) -> Result<String, String> {
     set.map(|set| set.fold()).map_err(|error| error.to_string())
 }
 
-/// `ClusterShell`'s own groups.conf, groups.d/cluster.yaml.example and local.cfg, shortened.
+/// Shortened groups.conf, groups.d/cluster.yaml.example and local.cfg of `ClusterShell`.
 const CONF: &str = r"
 [Main]
 default: local
@@ -65,7 +66,7 @@ fn clustershell() -> TempDir {
 }
 
 #[test]
-fn groups_of_clustershell_are_what_nodeset_says() {
+fn groups_of_clustershell_are_those_of_nodeset() {
     let folder = clustershell();
     let table = [
         ("@compute", "example[32-159]"),
@@ -133,13 +134,14 @@ fn a_later_configuration_replaces_settings_of_an_earlier_one() {
     let found = |expression| found(expression, places(folder.path()));
     assert_eq!(found("@x").as_deref(), Ok("m1"));
     assert_eq!(found("@mine2:g").as_deref(), Ok("n1"));
-    // Its commands are the earlier file's, its directory the later one's.
+    // The source `local` has the commands of the earlier file, but the directory of the later
+    // file.
     assert!(found("@local:compute").unwrap_err().contains("failed"));
     fs::write(user.join("y/b.yaml"), "mine:\n  g: n1\n").unwrap();
     assert!(found("@mine:g").unwrap_err().contains("is defined twice"), "{:?}", found("@mine:g"));
     fs::create_dir(user.join("groups.conf.d")).unwrap();
     fs::write(user.join("groups.conf.d/x.conf"), "nonsense\n").unwrap();
-    // The earlier file's confdir is below the later one's directory.
+    // The `confdir` of the earlier file is relative to the directory of the later file.
     assert!(found("@mine2:g").unwrap_err().contains("user/groups.conf.d/x.conf:1"));
     fs::remove_file(user.join("groups.conf.d/x.conf")).unwrap();
     fs::write(user.join("y/b.yaml"), "mine:\n- g\n").unwrap();
@@ -172,7 +174,7 @@ fn without_a_configuration_the_usual_files_are_read() {
     assert_eq!(ask("@b").as_deref(), Ok("n[1-3]"));
     assert_eq!(ask("@*!@racks:r1").as_deref(), Ok("n[2-3]"));
     assert!(ask("@c").unwrap_err().contains("has no group c: use one of these groups: a, b"));
-    // The file of older releases goes before.
+    // The file of older releases has precedence.
     fs::write(folder.path().join("system/groups"), "a: old\n").unwrap();
     assert_eq!(ask("@a").as_deref(), Ok("old"));
     let error = found("@a", SitePaths::default()).unwrap_err();
@@ -187,7 +189,7 @@ fn commands_of_a_file_that_others_may_write_are_not_run() {
         fs::set_permissions(&conf, fs::Permissions::from_mode(mode)).unwrap();
         let error = found("@compute", places(folder.path())).unwrap_err();
         assert!(error.contains("are not run") && error.contains("chmod go-w"), "{error}");
-        // What is only read may be anybody's.
+        // A file without commands may belong to any user.
         assert_eq!(found("@racks:rack2", places(folder.path())).as_deref(), Ok("example[4-5]"));
     }
 }
@@ -228,7 +230,7 @@ fn genders_and_dsh_are_known_without_a_configuration() {
 }
 
 #[test]
-fn the_job_is_what_slurm_or_pbs_says() {
+fn the_job_is_that_of_slurm_or_pbs() {
     let folder = folder(&[("nodefile", "n1\nn1\nn2\n"), ("broken", "n[1-\n")]);
     let of = |slurm: Option<&str>, pbs: Option<&str>| SitePaths {
         slurm_job: slurm.map(str::to_owned),

@@ -1,5 +1,5 @@
-//! Input from pipes and files, and output: a closed stdout, bytes that act on a terminal,
-//! formulas, samples of a tree that changes.
+//! Input from pipes and files, and output: a closed stdout, terminal control characters,
+//! spreadsheet formulas, and samples of a tree that changes.
 #![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
 
 use std::fs;
@@ -38,7 +38,7 @@ fn a_closed_stdout_is_an_error_and_dev_null_is_none() {
     }
     let closed = sh(&format!("\"$1\" devices --from {FLEET} >&-"));
     assert!(text(&closed.stderr).contains("cannot write to stdout"), "{}", text(&closed.stderr));
-    // A run without an answer does not need one.
+    // A /dev/null that is open for reading and writing is not a closed stdout.
     let read_write = sh(&format!("\"$1\" devices --from {FLEET} 1<>/dev/null"));
     assert_ne!(read_write.status.code(), Some(2), "{}", text(&read_write.stderr));
 }
@@ -69,7 +69,7 @@ fn a_pipe_is_a_file_and_top_refuses_it() {
     }
 }
 
-/// A host whose device has a description that acts on a terminal and on a spreadsheet.
+/// Creates a host whose device description has control characters and a spreadsheet formula.
 fn hostile() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a directory");
     let device = folder.path().join("sys/class/infiniband/mlx5_0");
@@ -111,19 +111,19 @@ fn nothing_of_a_host_acts_on_a_terminal_or_a_spreadsheet() {
 }
 
 #[test]
-fn a_sample_without_rows_says_so() {
+fn a_sample_without_rows_has_a_note() {
     let (_folder, root) = hostile();
     let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .args(["devices", "-w", "device==nosuch", "--watch=0.1", "--count", "2", "--root", &root])
         .output()
         .expect("rdmactl runs");
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    let told = stdout.matches("Z  0 of 1 rows match the filter\n").count();
-    assert_eq!(told, 2, "{stdout}{stderr}");
+    let count = stdout.matches("Z  0 of 1 rows match the filter\n").count();
+    assert_eq!(count, 2, "{stdout}{stderr}");
     assert!(!stderr.contains("rows match"), "{stderr}");
 }
 
-/// Runs `devices` over a tree with one port whose driver is unknown.
+/// Runs `rdmactl devices` on a tree with one port whose driver is unknown.
 fn port_without_driver(gid: &str, state: &str) -> String {
     let folder = tempfile::tempdir().expect("a directory");
     let device = folder.path().join("sys/class/infiniband/ib0");
@@ -153,7 +153,7 @@ fn a_port_of_infiniband_without_a_driver_has_a_link_and_a_rate() {
     for (state, word) in [("1: DOWN\n", "DOWN"), ("0: NOP\n", "NOP")] {
         assert_eq!(port_without_driver(native, state), format!("{word},,\n"));
     }
-    // erdma in RoCE mode reports InfiniBand as well, with addresses as GIDs.
+    // erdma in RoCE mode also reports the link layer InfiniBand, but its GIDs are IP addresses.
     let address = "0000:0000:0000:0000:0000:ffff:0a09:0001";
     let said = port_without_driver(address, "4: ACTIVE\n");
     assert!(!said.contains("InfiniBand") && !said.contains("400"), "{said}");
@@ -170,7 +170,7 @@ fn a_removed_device_stays_in_the_samples_and_its_return_is_reported() {
         .spawn()
         .expect("rdmactl runs");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    // The samples go on until the row is as expected; the time limit of the test ends another run.
+    // The samples continue until the row is as expected.
     let mut wait_for = |state: &str| {
         let is_it = |line: &String| line.starts_with("mlx5_0") && line.contains(state);
         let mut lines = lines.by_ref().map(|line| line.expect("a line")).take(10_000);

@@ -1,5 +1,5 @@
-//! The screen of `rdmactl top`, picture by picture, against committed files: look at each before
-//! `RDMACTL_BLESS=1` takes it.
+//! Compares screens of `rdmactl top` with committed files. Review each difference before
+//! `RDMACTL_BLESS=1` rewrites a file.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
 use std::collections::BTreeSet;
@@ -26,10 +26,10 @@ use rdmactl::tui::{
 };
 use screen::Screen;
 
-/// How many pictures came before the one that is looked at.
+/// Number of samples before the sample that a test compares.
 const BEFORE: u64 = 15;
 
-/// What the screen shows: a name, and the hosts at a second.
+/// Name of a group of hosts, and function that returns the hosts at a second.
 type Fleet = (&'static str, fn(u64) -> Vec<Host>);
 
 const FLEETS: [Fleet; 5] = [
@@ -48,7 +48,7 @@ fn screen(hosts: fn(u64) -> Vec<Host>) -> Screen {
     screen
 }
 
-/// Compares the screen in both sizes with a committed file.
+/// Compares the screen in two sizes with a committed file.
 fn assert_shown(name: &str, screen: &mut Screen) -> Option<String> {
     let both: String =
         [(80, 24), (120, 40)].map(|size| format!("{}\n", screen.shown(size))).concat();
@@ -119,7 +119,7 @@ fn a_removed_device_is_red_and_what_is_over_is_listed_as_past() {
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    // Only what is wrong now is a problem.
+    // With x, only current problems are listed.
     screen.keys("x");
     let text = screen.text((120, 40));
     assert!(text.contains("first missing") && !text.contains("until 14:13:29Z"), "{text}");
@@ -129,7 +129,7 @@ fn a_removed_device_is_red_and_what_is_over_is_listed_as_past() {
 fn a_selected_row_does_not_invert_its_trend() {
     let mut screen = screen(|second| {
         let mut hosts = one(second);
-        // Nothing was counted.
+        // The port has no counters.
         for port in hosts[0].report.devices.iter_mut().flat_map(|device| &mut device.ports) {
             port.counters = None;
         }
@@ -141,7 +141,7 @@ fn a_selected_row_does_not_invert_its_trend() {
     let lines: Vec<&str> = text.lines().skip(1).collect();
     let at = lines.iter().position(|line| line.starts_with('>')).expect("a selected row");
     let trend = lines[at - 1].find("RX TREND").expect("a heading");
-    // One letter for each cell; the last cells of a line have none if they are plain.
+    // Each cell has a letter for its style. Plain cells at the end of a line have no letter.
     let look = |x: usize| styles.lines().nth(at).and_then(|line| line.chars().nth(x));
     let reversed = look(0).expect("the mark of the selected row is reversed");
     assert!(styles.contains(&format!("{reversed} REVERSED")), "{shown}");
@@ -194,7 +194,7 @@ fn where_no_bytes_are_counted_packets_are_shown() {
 }
 
 #[test]
-fn every_view_says_what_it_waits_for() {
+fn every_view_shows_what_it_waits_for() {
     let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
     assert_all_shown(View::ALL.map(|view| {
         screen.keys(&view.number().to_string());
@@ -214,12 +214,12 @@ fn every_view_has_its_help() {
 }
 
 #[test]
-fn a_wrong_condition_is_pointed_at_and_the_last_good_one_stays() {
+fn an_invalid_filter_is_marked_and_the_last_valid_one_stays() {
     let mut screen = screen(fleet);
     let tables = View::ALL.into_iter().filter(|view| *view != View::Matrix);
     assert_all_shown(tables.map(|view| {
         screen.keys(&format!("{}/", view.number()));
-        // The first word is a condition by itself.
+        // The first word alone is a valid filter expression.
         screen.keys("n and speed=4");
         let failure = assert_shown(&format!("{}_error", view.name().to_lowercase()), &mut screen);
         screen.keys("<Esc>");
@@ -305,7 +305,7 @@ fn without_colour_no_cell_has_one() {
 }
 
 #[test]
-fn nothing_but_ascii_is_drawn_where_it_is_asked_for() {
+fn only_ascii_is_drawn_if_it_is_requested() {
     let mut screen = Screen::new(Theme::Auto, Glyphs::Ascii);
     for second in 0..=BEFORE {
         screen.picture(second, fleet(second));
@@ -319,7 +319,7 @@ fn nothing_but_ascii_is_drawn_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_terminal_that_is_too_small_says_what_it_needs() {
+fn a_small_terminal_shows_the_required_size() {
     let mut screen = screen(fleet);
     assert!(screen.text((39, 8)).starts_with("need 40x8, have 39x8"));
     assert!(screen.text((40, 8)).starts_with(" 63/64 hosts up !"));
@@ -327,7 +327,7 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
 }
 
 #[test]
-fn a_chosen_row_stays_chosen_when_others_come_and_go() {
+fn a_chosen_row_stays_chosen_when_other_rows_change() {
     let mut screen = screen(fleet);
     screen.keys("1jjjj");
     assert_eq!(screen.chosen().as_deref(), Some("n05"));
@@ -335,7 +335,7 @@ fn a_chosen_row_stays_chosen_when_others_come_and_go() {
     assert_eq!(screen.chosen().as_deref(), Some("n05"));
     screen.keys("/n05 or n2<Enter>");
     assert_eq!(screen.chosen().as_deref(), Some("n05"));
-    // It is gone: its neighbour takes its place, and keeps it.
+    // The row is removed: the row below it becomes the chosen row and stays chosen.
     screen.keys("/<^U>n2<Enter>");
     let neighbour = screen.chosen();
     assert!(neighbour.as_deref().is_some_and(|host| host.starts_with("n2")), "{neighbour:?}");
@@ -344,14 +344,14 @@ fn a_chosen_row_stays_chosen_when_others_come_and_go() {
 }
 
 #[test]
-fn a_frozen_picture_stays_while_others_come() {
+fn a_frozen_sample_stays_when_new_samples_arrive() {
     let mut screen = screen(marks);
     screen.keys("2 ");
     let before = screen.text((120, 40));
     assert!(before.contains("FROZEN"));
     screen.picture(BEFORE + 1, fleet(BEFORE + 1));
     let after = screen.text((120, 40));
-    // Only its age grows.
+    // Only the age in the header changes.
     assert_eq!(
         before.lines().skip(1).collect::<Vec<_>>(),
         after.lines().skip(1).collect::<Vec<_>>()
@@ -370,9 +370,9 @@ fn keys_with_outside_effects_return_the_effect() {
     assert_eq!(screen.keys("ww"), [Effect::Record(true), Effect::Record(false)]);
     assert_eq!(screen.keys("mm"), [Effect::FollowMouse(true), Effect::FollowMouse(false)]);
     assert_eq!(screen.keys("4O/tmp/x<Enter>"), [Effect::OpenMatrix("/tmp/x".into())]);
-    assert_eq!(screen.keys("p<Enter>"), [], "nothing is sent without a yes");
-    let [Effect::Ping(hosts)] = &screen.keys("py")[..] else { panic!("a yes pings") };
-    // Of one that is silent there is nothing to be learnt.
+    assert_eq!(screen.keys("p<Enter>"), [], "no ping without a confirmation");
+    let [Effect::Ping(hosts)] = &screen.keys("py")[..] else { panic!("y starts a ping") };
+    // The unresponsive host is not tested.
     assert_eq!(hosts.len(), 63);
     assert_eq!(screen.keys("p"), [Effect::CancelPing]);
     screen.event(Event::PingEnded);
@@ -385,7 +385,7 @@ fn keys_with_outside_effects_return_the_effect() {
     assert_eq!(text.lines().count(), 130, "all rows, not only those in view:\n{text}");
     let origin = text.lines().next().expect("where it is from");
     assert_eq!(origin, "rdmactl top: Ports, 2026-09-21 14:13:35Z, 128 of 128 rows");
-    assert!(text.contains("~47 s  n23"), "how old what silent hosts said is:\n{text}");
+    assert!(text.contains("~47 s  n23"), "no age of the unresponsive host:\n{text}");
     assert_eq!(screen.keys("["), [], "only a recording is stepped through");
 }
 
@@ -410,14 +410,14 @@ fn up_key_at_the_end_of_a_text_scrolls_one_line() {
 fn ping_covers_the_shown_hosts_and_runs_until_ping_ended() {
     let mut screen = screen(fleet);
     screen.keys("1/n1<Enter>");
-    let [Effect::Ping(hosts)] = &screen.keys("4py")[..] else { panic!("a yes pings") };
+    let [Effect::Ping(hosts)] = &screen.keys("4py")[..] else { panic!("y starts a ping") };
     let expected: Vec<String> = (10..20).map(|number| format!("n{number}")).collect();
     assert_eq!(*hosts, expected);
     let shows =
         |screen: &mut Screen| screen.text((80, 24)).contains("testing RDMA between 10 hosts");
     assert!(shows(&mut screen));
     screen.event(Event::Notice(Notice { text: "no disk".into(), is_bad: true }));
-    assert!(shows(&mut screen), "somebody else complains");
+    assert!(shows(&mut screen), "the notice has another source than the ping");
     screen.event(Event::PingEnded);
     assert!(!shows(&mut screen));
 }
@@ -445,7 +445,7 @@ fn a_recording_is_stepped_through() {
     assert_eq!(screen.letter('<'), [Effect::Step(i32::MIN)]);
     assert_eq!(screen.letter('>'), [Effect::Step(i32::MAX)]);
     assert_eq!(screen.keys(" "), [Effect::PlayOrPause]);
-    assert_eq!(screen.keys("w4p"), [], "nothing of what is over is recorded or pinged");
+    assert_eq!(screen.keys("w4p"), [], "a recording is neither recorded nor pinged");
 }
 
 #[test]
@@ -479,7 +479,7 @@ fn stepping_back_to_a_fallback_shows_its_mark() {
     screen.show(there);
     let back = row(&mut screen).expect("the mount");
     assert!(back.contains('*') && back.contains("was RDMA, ok"), "{back}");
-    // A moment before it, nothing of it is known.
+    // At the sample before the fallback, the change is not known.
     let there = screen.prepared(marks, 11).after(screen.past(marks, 0..=10));
     screen.show(there);
     let before = row(&mut screen).expect("the mount");
@@ -513,7 +513,7 @@ fn change_in_a_skipped_sample_is_shown_in_the_next_sample() {
 #[test]
 fn a_fallback_is_marked_when_it_happens_and_is_a_problem() {
     let mut screen = screen(marks);
-    // It fell back at the twelfth second, three seconds ago.
+    // The mount fell back to TCP in second 12, three seconds ago.
     screen.keys("3");
     let text = screen.text((120, 40));
     let row = text.lines().find(|line| line.contains("/scratch")).expect("the mount");
@@ -545,7 +545,7 @@ fn nothing_is_called_good_while_hosts_are_still_connecting() {
 #[test]
 fn connections_of_an_unresponsive_host_are_not_counted() {
     let mut screen = screen(fleet);
-    // 64 hosts with two mounts each: two fell back, and one host is silent.
+    // 64 hosts have two mounts each. Two mounts fell back, and one host does not respond.
     assert!(screen.text((120, 40)).contains("RDMA 124  TCP 2"));
 }
 
@@ -574,7 +574,7 @@ fn no_two_rows_have_one_key() {
                 known.push(chosen);
                 screen.keys("j");
             }
-            // The last one says by itself that there is no other.
+            // The number of rows on the screen is the number of different keys.
             let count = screen.text((120, 40));
             let rows = format!(" {} row", known.len());
             assert!(known.is_empty() || count.contains(&rows), "{rows}: {count}");
@@ -629,7 +629,7 @@ fn a_mount_that_comes_back_as_another_is_a_change() {
     assert!(text.lines().any(|line| line.starts_with(">*")), "{text}");
     screen.keys("5/changed<Enter>");
     let text = screen.text((120, 40));
-    // Equal on both hosts: one finding.
+    // The change is equal on both hosts, so it is one finding.
     assert!(text.contains("n[01-02]") && text.contains("was RDMA, ok; is TCP"), "{text}");
 }
 
@@ -674,7 +674,7 @@ fn recorded_reports_are_drawn_without_control_characters() {
     for view in View::ALL.into_iter().filter(|view| *view != View::Matrix) {
         screen.keys(&view.number().to_string());
         let mut before = None;
-        // Each row, and all that is known of it.
+        // Draws each row, and the details of each row.
         while screen.chosen() != before {
             before = screen.chosen();
             for keys in ["", "i<End>"] {
@@ -688,7 +688,7 @@ fn recorded_reports_are_drawn_without_control_characters() {
     }
 }
 
-/// Something that happens.
+/// Event of a random test.
 #[derive(Debug, Clone)]
 enum Step {
     Keys(&'static str),
@@ -743,7 +743,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every frame is painted, of whatever size, after whatever happened.
+    /// Draws a frame of any size after any events.
     #[test]
     fn random_inputs_draw_no_control_characters(steps in prop::collection::vec(any_step(), 1..50)) {
         let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
@@ -771,8 +771,8 @@ proptest! {
         }
     }
 
-    /// Whatever the order, the size or the picture: the row that was chosen is the one that is chosen, the
-    /// first one as well.
+    /// The chosen row stays chosen for each order, size and sample. The first row also stays
+    /// chosen.
     #[test]
     fn a_chosen_row_is_kept(
         view in prop::sample::select(vec!["1", "2", "3", "5", "6"]),
@@ -791,13 +791,13 @@ proptest! {
         for keys in steps {
             screen.keys(keys);
             second += 1;
-            // None of these hosts changes before the twelfth second.
+            // The hosts do not change before second 12.
             screen.picture(second % 12, marks(second % 12));
             screen.text((40 + u16::try_from(row).expect("a small number"), 12));
             screen.keys(view);
             prop_assert_eq!(screen.chosen(), chosen.clone());
         }
-        // And it is in view.
+        // The chosen row is visible.
         let text = screen.text((80, 24));
         prop_assert!(text.lines().any(|line| line.starts_with('>')), "{}", text);
     }
@@ -838,7 +838,7 @@ fn each_view_keeps_its_own_filter() {
     assert!(screen.text((120, 40)).contains("state!=active"));
     screen.keys("3");
     assert!(screen.text((120, 40)).contains("transport==tcp"));
-    // A filter that is being typed is of its view, too.
+    // A filter that is being typed also belongs to its view.
     screen.keys("<Esc>3/user==nfs<Esc>2");
     assert!(!screen.text((120, 40)).contains("user==nfs"));
 }

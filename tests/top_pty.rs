@@ -1,5 +1,5 @@
-//! `rdmactl top` in a terminal: what it shows there, and that the terminal is as before when it has ended,
-//! whatever ended it.
+//! `rdmactl top` in a pseudo-terminal: its screens, and the restored terminal after each kind of
+//! end.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without a terminal fails")]
 
 #[path = "top/pods.rs"]
@@ -30,7 +30,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-/// A terminal that shows the ports of a recorded host.
+/// Starts `top` with the ports of a recorded host.
 fn ports(folder: &Path) -> Terminal {
     let terminal = Terminal::top(folder, &["ports", "--from", &fixture("mlx5_roce")]);
     terminal.await_frame("mlx5_2");
@@ -65,7 +65,7 @@ fn one_signal_ends_it_also_where_the_terminal_takes_nothing() {
     let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
     terminal.await_screen("frame", vt100::Screen::alternate_screen);
     terminal.stall(true);
-    // The next picture is in the way of everything else.
+    // The next frame blocks all further output.
     terminal.press("?");
     terminal.await_stalled();
     terminal.signal(Signal::TERM);
@@ -74,7 +74,7 @@ fn one_signal_ends_it_also_where_the_terminal_takes_nothing() {
     terminal.assert_modes();
 }
 
-/// Has a test of this file fail in a terminal.
+/// Variable that selects how [`child_process_that_fails_in_a_terminal`] fails.
 const FAILS: &str = "RDMACTL_TEST_FAILS";
 
 #[test]
@@ -93,7 +93,8 @@ fn panic_and_error_restore_the_terminal() {
     }
 }
 
-/// What runs in that terminal; there is nothing to fail elsewhere.
+/// Runs in a terminal of [`panic_and_error_restore_the_terminal`]. Otherwise the test does
+/// nothing.
 #[test]
 fn child_process_that_fails_in_a_terminal() {
     let Ok(how) = std::env::var(FAILS) else { return };
@@ -108,7 +109,7 @@ fn child_process_that_fails_in_a_terminal() {
 }
 
 #[test]
-fn the_last_frame_stays_where_that_is_asked_for() {
+fn the_last_frame_stays_if_it_is_requested() {
     let folder = folder();
     let mut terminal = ports(folder.path());
     terminal.press("Q");
@@ -121,7 +122,7 @@ fn the_last_frame_stays_where_that_is_asked_for() {
 fn top_ends_with_its_terminal_even_without_sighup() {
     let folder = folder();
     for trap in ["", "trap '' HUP;"] {
-        // A terminal within the terminal, which goes away with the program that holds its other end.
+        // script(1) provides an inner terminal. The inner terminal ends when script is killed.
         let capture = fixture("mlx5_roce");
         let inner = format!("{trap} echo $$ > pid; exec {PROGRAM} top --from {capture}");
         let mut command = CommandBuilder::new("script");
@@ -162,7 +163,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_until_it_says_fg() {
         for _ in 0..2 {
             shell.press("\x1a");
             shell.await_prompt();
-            // Whoever reads it is the shell.
+            // Now the shell reads the keys.
             shell.press("echo $((6 * 7))\r");
             shell.await_text("42");
             shell.press("clear; fg\r");
@@ -176,7 +177,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_until_it_says_fg() {
 }
 
 #[test]
-fn rows_are_filtered_gone_into_and_come_back_from() {
+fn rows_are_filtered_opened_and_closed() {
     let folder = folder();
     let mut terminal = ports(folder.path());
     terminal.press("/mlx5_2");
@@ -198,7 +199,7 @@ fn rows_are_filtered_gone_into_and_come_back_from() {
 }
 
 #[test]
-fn a_condition_of_the_command_line_is_taken_as_it_is() {
+fn a_filter_of_the_command_line_is_applied_unchanged() {
     let folder = folder();
     let condition = format!("device.name=mlx5_2 or {}", "device.name=mlx5_2 or ".repeat(60));
     let condition = format!("{condition}\ndevice.name=nothing");
@@ -216,7 +217,7 @@ fn a_condition_of_the_command_line_is_taken_as_it_is() {
 }
 
 #[test]
-fn a_theme_that_was_chosen_has_its_colours_whatever_the_environment_says() {
+fn a_chosen_theme_ignores_no_color() {
     let folder = folder();
     let mut command = CommandBuilder::new("env");
     let capture = fixture("mlx5_roce");
@@ -272,7 +273,7 @@ fn a_matrix_that_was_saved_is_opened_and_saved_again() {
         "schema": "rdmactl.ping/1", "tool": "rdmactl", "hosts": [host("n1"), host("n2")],
         "pairs": [pair(0, 1), pair(1, 0)], "findings": [], "elapsed_ms": 1, "left_behind": [],
     });
-    // Its keys are sorted, and the schema is the first one in what rdmactl writes.
+    // serde_json sorts the keys, but the schema must be the first key.
     let text = document.to_string().replace(",\"schema\":\"rdmactl.ping/1\"", "");
     let text = text.replacen('{', "{\"schema\":\"rdmactl.ping/1\",", 1);
     std::fs::write(folder.path().join("first.json"), text).expect("a file");
@@ -333,7 +334,7 @@ fn stopped_recorder_does_not_clear_the_rec_mark_of_the_next() {
     let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
     terminal.await_screen("frame", vt100::Screen::alternate_screen);
     terminal.press("www");
-    // Each makes its file by itself: the second one may be the first to have one.
+    // Two recorders create their files at the same time, in any order.
     let files = await_files(folder.path(), 2);
     let deadline = Deadline::after(Duration::from_secs(20));
     while files.iter().all(|path| moments(path).is_none_or(|there| there < 3)) {
@@ -341,7 +342,7 @@ fn stopped_recorder_does_not_clear_the_rec_mark_of_the_next() {
         std::thread::yield_now();
     }
     terminal.await_frame("REC");
-    // It is stopped: no third one begins.
+    // The key stops the second recorder and starts no third recorder.
     terminal.press("w");
     terminal.await_frame("saved ");
     terminal.press("wwq");
@@ -350,11 +351,11 @@ fn stopped_recorder_does_not_clear_the_rec_mark_of_the_next() {
     assert_eq!(files.len(), 3, "{files:?}");
     for file in files {
         let recording = TopRecording::open(&file).expect("a recording");
-        assert!(recording.tail().is_none(), "it was waited for its end");
+        assert!(recording.tail().is_none(), "the end of the recording is missing");
     }
 }
 
-/// The recordings in a folder, in the order of their names, when there are so many.
+/// Waits until a folder has `count` recordings. Returns them in the order of their names.
 fn await_files(folder: &Path, count: usize) -> Vec<PathBuf> {
     let deadline = Deadline::after(Duration::from_secs(20));
     loop {
@@ -362,7 +363,7 @@ fn await_files(folder: &Path, count: usize) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = all.map(|entry| entry.path()).collect();
         all.retain(|path| path.extension().is_some_and(|it| it == "rec"));
         if all.len() >= count {
-            // The second one of a second has a longer name.
+            // The second recording of the same second has a longer name.
             all.sort_by_key(|path| path.as_os_str().to_string_lossy().replace('.', "-1."));
             return all;
         }
@@ -375,7 +376,7 @@ fn moments(path: &Path) -> Option<usize> {
     TopRecording::open(path).ok().map(|recording| recording.count())
 }
 
-/// Waits until a recording has so many moments.
+/// Waits until a recording has `count` moments.
 fn await_moments(path: &Path, count: usize) {
     let deadline = Deadline::after(Duration::from_secs(20));
     while moments(path).is_none_or(|there| there < count) {
@@ -384,7 +385,7 @@ fn await_moments(path: &Path, count: usize) {
     }
 }
 
-/// Stops the program in its shell, and has it go on.
+/// Suspends the program in its shell, and continues it.
 fn stop_and_go_on(shell: &mut Terminal) {
     shell.press("\x1a");
     shell.await_prompt();
@@ -401,7 +402,7 @@ fn agents_end_while_top_is_suspended() {
         shell.await_prompt();
         assert_eq!(pods.agents(), []);
         shell.press("clear; fg\r");
-        // Nothing but another picture has another time.
+        // Only a new sample changes the time.
         let frame = shell.await_frame("top  2 hosts up");
         let time = time_of(&frame);
         shell.await_screen("another time", |screen| {
@@ -414,14 +415,14 @@ fn agents_end_while_top_is_suspended() {
     assert_eq!(pods.agents(), []);
 }
 
-/// The time in the first line.
+/// Returns the time in the first line of a frame.
 fn time_of(frame: &str) -> Option<&str> {
     let mut words = frame.lines().next()?.split_whitespace();
     words.find(|word| word.len() == 9 && word.ends_with('Z'))
 }
 
 #[test]
-fn a_recording_goes_on_where_the_shell_lets_it() {
+fn a_recording_continues_after_the_suspension() {
     let pods = Pods::new();
     let mut shell = pods.shell();
     shell.press("w");
@@ -468,7 +469,7 @@ fn a_ping_ends_with_the_second_key_and_when_the_shell_has_the_terminal() {
 }
 
 #[test]
-fn a_host_that_dies_keeps_its_row_and_comes_back_by_itself() {
+fn a_host_that_fails_keeps_its_row_and_recovers() {
     let pods = Pods::new();
     let mut terminal = pods.show("--every=200ms");
     std::fs::write(pods.mark("down", "pod-1"), "").expect("a mark");
@@ -493,7 +494,7 @@ fn an_agent_that_is_slow_is_waited_for_and_kept() {
     assert!(frame.contains("pod-1") && frame.contains("pod-2"), "{frame}");
     pods.signal(Signal::CONT);
     terminal.await_frame("top  2 hosts up");
-    assert_eq!(pods.agents(), agents, "they are the same");
+    assert_eq!(pods.agents(), agents, "the agents were replaced");
     terminal.press("q");
     assert_eq!(terminal.await_end().exit_code(), 0);
 }
@@ -516,7 +517,7 @@ fn a_host_that_is_not_there_is_a_row_with_its_reason() {
 }
 
 #[test]
-fn without_a_terminal_it_says_what_to_run_instead() {
+fn without_a_terminal_an_error_names_another_command() {
     let run = |term: &str| {
         let mut command = Command::new(PROGRAM);
         command.arg("top").env("TERM", term).stdin(Stdio::null());

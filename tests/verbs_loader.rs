@@ -1,7 +1,7 @@
-//! Every answer of the libibverbs loader and of the inline ports, with made-up libraries.
+//! All results of the libibverbs loader and of inline port functions, with simulated libraries.
 //!
-//! A library is loaded once per process, so each case runs this very test program again, with only
-//! the test [`child_process_that_lists_verbs_devices`] in it.
+//! A process loads a library only once. So each case runs this test program again, which then
+//! runs only the test [`child_process_that_lists_verbs_devices`].
 #![expect(clippy::expect_used, reason = "a test without a compiler or a temporary directory fails")]
 #![expect(clippy::print_stdout, reason = "the child process tells its parent what it sees")]
 
@@ -14,7 +14,7 @@ use rdmactl::model::VerbsAnswer;
 use rdmactl::source::{answer_verbs, fixes};
 use rdmactl::sys::verbs::{Device, DeviceList, VerbsError};
 
-/// Marks the lines of the child among those of the test harness.
+/// Prefix of the lines of the child process. The other lines come from the test harness.
 const MARK: &str = "sees: ";
 
 #[test]
@@ -63,7 +63,7 @@ fn look() -> Result<Vec<String>, VerbsError> {
     Ok(lines)
 }
 
-/// Which devices the process that is asked for all of them opened.
+/// Returns the devices of a request for all devices, each with true if it was opened.
 fn answered() -> Vec<String> {
     match answer_verbs() {
         VerbsAnswer::Devices(entries) => {
@@ -78,7 +78,7 @@ struct Library {
     path: PathBuf,
 }
 
-/// Compiles the made-up library.
+/// Compiles the simulated library.
 fn library(define: &str) -> Library {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("libibverbs.so.1");
@@ -92,7 +92,7 @@ fn library(define: &str) -> Library {
     Library { _folder: folder, path }
 }
 
-/// What a process sees with that library.
+/// Runs the child process with a library. Returns its lines.
 fn seen(path: &Path, kind: &str) -> String {
     let output = Command::new(env::current_exe().expect("own path"))
         .args(["--exact", "child_process_that_lists_verbs_devices", "--nocapture"])
@@ -126,7 +126,7 @@ lid 0x1234 speed 128 speed_ex 256 flags2 0x1000 rate None
 }
 
 #[test]
-fn an_older_context_is_asked_by_the_old_queries() {
+fn an_older_context_is_queried_with_the_old_functions() {
     let library = library("-DPRESENT");
     let old_port = "lid 0x1234 speed 128 speed_ex 0 flags2 0x0 rate None\n";
     let new_port = "lid 0x1234 speed 128 speed_ex 256 flags2 0x1000 rate None\n";
@@ -165,7 +165,8 @@ fn no_kernel_support_and_no_device_are_different_answers() {
 
 #[test]
 fn devices_are_listed_once_for_all_that_are_opened() {
-    // Each list is a look through the whole machine: with one for each device, 64 take seconds.
+    // Each call that lists the devices reads the whole machine. A call for each of 64 devices
+    // would take seconds.
     assert_eq!(seen(&library("-DPRESENT").path, "once"), "fake0 true\n");
 }
 

@@ -33,8 +33,9 @@ const MAX: usize = 3_000;
 ///
 /// The input is a list of replies. A reply is a number, a length of two bytes, and its content.
 /// The low four bits of the number are an index into [`ATTRIBUTES`]. The replies to one attribute
-/// are returned in their order. The last reply is repeated, except a `NodeInfo`: each node has its
-/// own `NodeInfo`. An empty reply means that no reply arrives. A reply of two bytes is a status.
+/// are returned in their order. The last reply is repeated, except a `NodeInfo`: each node has
+/// its own `NodeInfo`. An empty reply means that no reply arrives. A reply of two bytes is a
+/// status.
 pub(crate) struct Answers<'data> {
     data: &'data [u8],
     /// Number of replies that were returned.
@@ -100,7 +101,8 @@ impl Port<'_> {
             Some(bytes) => bytes,
         };
         if class == Class::SUBNET_ADMINISTRATION.0 {
-            // The fuzzer chooses the headers and the records of a table, but not its attribute ID.
+            // The fuzzer chooses the headers and the records of a table, but not its attribute
+            // ID.
             let mut table = bytes.to_vec();
             table
                 .iter_mut()

@@ -7,8 +7,8 @@ use super::machine::Machine;
 
 /// Calls an older tool.
 ///
-/// The first line has three digits (the fixture, the tool and the release) and then the arguments.
-/// The other lines are [`Changes`] of the machine.
+/// The first line has three digits (the fixture, the tool and the release) and then the
+/// arguments. The other lines are [`Changes`] of the machine.
 pub fn run(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (line, rest) = data.split_at(end);

@@ -6,7 +6,8 @@ use rdmactl::source::{Question, RouteCommand};
 
 use super::messages::read_interfaces;
 
-/// Bytes of an attribute that holds an application priority rule, and of one that holds a selector.
+/// Bytes of an attribute that holds an application priority rule, and of one that holds a
+/// selector.
 const RULE: usize = 8;
 const SELECTOR: usize = 5;
 

@@ -11,8 +11,8 @@ const WORD: usize = 80;
 /// Bytes of an attribute that holds a counter.
 const COUNTER: usize = 12;
 
-/// Reads interfaces. The number of a record in the input is the number of the ethtool command that
-/// it replies to.
+/// Reads interfaces. The number of a record in the input is the number of the ethtool command
+/// that it replies to.
 pub fn run(data: &[u8]) {
     let report = read_interfaces(data, |question| match question {
         Question::Ethtool(query) => Some(query.command as u8),
@@ -25,8 +25,8 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Checks that an unknown speed is `None`, that words are short, and that the report holds no more
-/// counters than the input.
+/// Checks that an unknown speed is `None`, that words are short, and that the report holds no
+/// more counters than the input.
 fn check(ethernet: &Ethernet, length: usize) {
     let unknown = 1_000_000 * u64::from(u32::MAX);
     assert!(

@@ -7,8 +7,8 @@ use rdmactl::model::{HostReport, Part, Parts, Via};
 use super::answers::Answers;
 use super::subnet;
 
-/// Maximum bytes of JSON for one reply, and for one forwarding table. One reply sets the size of a
-/// forwarding table.
+/// Maximum bytes of JSON for one reply, and for one forwarding table. One reply sets the size of
+/// a forwarding table.
 const PER_ANSWER: usize = 8_192;
 const PER_TABLE: usize = 2 * 0xc000;
 

@@ -18,7 +18,8 @@ const NOW_TEXT: &str = "2023-11-14T22:13:20";
 
 /// Signs the fields of a certificate, from its type to its extensions, and verifies the result.
 ///
-/// If rdmactl accepts a certificate, `ssh-keygen -L` lists it as valid for this host and this time.
+/// If rdmactl accepts a certificate, `ssh-keygen -L` lists it as valid for this host and this
+/// time.
 pub fn run(fields: &[u8]) {
     let authority = authority();
     let blob = sign(fields, &authority);

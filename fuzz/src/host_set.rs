@@ -2,8 +2,8 @@
 
 use rdmactl::hosts::HostSet;
 
-/// Parses a host set. It has at most [`HostSet::MAX_HOSTS`] hosts, and its folded form is an equal
-/// host set.
+/// Parses a host set. It has at most [`HostSet::MAX_HOSTS`] hosts, and its folded form is an
+/// equal host set.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match HostSet::parse(text) {

@@ -10,8 +10,8 @@ const TEXT: &str = "AAAAC3NzaC1lZDI1NTE5AAAAIHJkbWFjdGwtZnV6ei1yZG1hY3RsLWZ1enot
 
 /// Looks up a host in a `known_hosts` file.
 ///
-/// The first line is the name of the host, and the other lines are the file. The bytes after a zero
-/// byte are a host key. A key is known only if the file contains it.
+/// The first line is the name of the host, and the other lines are the file. The bytes after a
+/// zero byte are a host key. A key is known only if the file contains it.
 pub fn run(data: &[u8]) {
     let (text, shown) =
         data.split_at(data.iter().position(|byte| *byte == 0).unwrap_or(data.len()));

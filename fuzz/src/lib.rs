@@ -76,8 +76,8 @@ fn heap_limit(name: &str, length: usize) -> usize {
     constant + per_byte * length
 }
 
-/// Runs one target like [`run`], and checks that the length of the input bounds the CPU time of the
-/// process. Only fuzzers check the CPU time: a test must pass on any machine.
+/// Runs one target like [`run`], and checks that the length of the input bounds the CPU time of
+/// the process. Only fuzzers check the CPU time: a test must pass on any machine.
 pub fn fuzz(name: &str, data: &[u8]) {
     let before = cpu_time();
     run(name, data);

@@ -26,15 +26,16 @@ const FIXTURES: [&[u8]; 6] = [
 const MAX_QUESTIONS: usize = 3_000;
 
 /// Maximum bytes of JSON for each question, and for each byte of an answer. A problem names its
-/// path three times. A byte may become `\u001b`, both in a value and in the problem that quotes it.
+/// path three times. A byte may become `\u001b`, both in a value and in the problem that quotes
+/// it.
 const PER_QUESTION: usize = 4_096;
 const PER_BYTE: usize = 16;
 
 /// Recorded answers of one host of a fixture.
 struct Base {
     recorded: Recorded,
-    /// Answers by kind of question and last component of the path, so that devices that exist only
-    /// in the fuzzer's input have files too.
+    /// Answers by kind of question and last component of the path, so that devices that exist
+    /// only in the fuzzer's input have files too.
     by_name: HashMap<(u8, String), Answer>,
 }
 

@@ -1,5 +1,5 @@
-//! Fuzz target for management datagrams (MADs): decodes attributes and tables, and sweeps a fabric
-//! whose replies are the fuzzer's bytes.
+//! Fuzz target for management datagrams (MADs): decodes attributes and tables, and sweeps a
+//! fabric whose replies are the fuzzer's bytes.
 
 use std::collections::VecDeque;
 

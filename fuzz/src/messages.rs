@@ -12,8 +12,8 @@ const FAMILY_HEADER: usize = 4;
 /// Bit of a record number: the record has no headers.
 const BARE: u8 = 0x80;
 
-/// Reads a machine whose interfaces all give the replies in `data`. `wanted` returns the number of
-/// the record that replies to a question.
+/// Reads a machine whose interfaces all give the replies in `data`. `wanted` returns the number
+/// of the record that replies to a question.
 pub(crate) fn read_interfaces(data: &[u8], wanted: fn(&Question) -> Option<u8>) -> HostReport {
     let answers = answers(data);
     let change = |question: &Question| wanted(question).map(|number| answer(&answers, number));

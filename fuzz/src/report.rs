@@ -7,7 +7,8 @@ use rdmactl::wire::limits::REPORT;
 
 use super::{HEAP, shown, subnet};
 
-/// Prints the report in the first line, and the rates between it and the report in the second line.
+/// Prints the report in the first line, and the rates between it and the report in the second
+/// line.
 pub fn run(data: &[u8]) {
     let mut reports = data.split(|byte| *byte == b'\n').map_while(read);
     let Some(first) = reports.next() else { return };
@@ -23,8 +24,8 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Memory of a report that the estimate does not count, in bytes: the tree nodes of two maps, which
-/// the fuzzer can fill.
+/// Memory of a report that the estimate does not count, in bytes: the tree nodes of two maps,
+/// which the fuzzer can fill.
 const UNCOUNTED: usize = 512 << 10;
 
 /// Parses a report as the operator's rdmactl does. The estimate covers the memory that the report
@@ -40,8 +41,8 @@ fn read(line: &[u8]) -> Option<HostReport> {
     Some(report)
 }
 
-/// Returns the memory of the lists with the largest members, in bytes. It counts the capacity of a
-/// list where the capacity is known.
+/// Returns the memory of the lists with the largest members, in bytes. It counts the capacity of
+/// a list where the capacity is known.
 fn list_bytes(report: &HostReport) -> usize {
     fn of<T>(list: &Vec<T>) -> usize {
         list.capacity() * size_of::<T>()

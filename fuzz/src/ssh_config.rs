@@ -1,5 +1,5 @@
-//! Fuzz target for the SSH configuration of a host: any output of `ssh -G`, and configuration files
-//! that OpenSSH reads.
+//! Fuzz target for the SSH configuration of a host: any output of `ssh -G`, and configuration
+//! files that OpenSSH reads.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write as _};
@@ -146,8 +146,8 @@ fn any_output(data: &[u8]) {
     }
 }
 
-/// Checks that a target has the values of a configuration file. Three bytes make a line: its kind,
-/// its value and its form.
+/// Checks that a target has the values of a configuration file. Three bytes make a line: its
+/// kind, its value and its form.
 ///
 /// The function compares nothing if OpenSSH is not installed or rejects the file.
 fn compare(choices: &[u8]) {

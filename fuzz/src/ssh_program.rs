@@ -8,8 +8,8 @@ use super::shown::is_harmless;
 /// Explains the end of a connection. The bytes before the first zero byte are the log, and the
 /// other bytes are stderr.
 ///
-/// A remote host can write to stderr. Its text must not cause a host key failure, and must not put
-/// a command into a fix.
+/// A remote host can write to stderr. Its text must not cause a host key failure, and must not
+/// put a command into a fix.
 pub fn run(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (log, stderr) = data.split_at(end);

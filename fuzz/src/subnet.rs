@@ -24,8 +24,8 @@ pub(crate) fn check(report: HostReport, thresholds: &Thresholds) -> usize {
     judge(report, thresholds)
 }
 
-/// Judges and prints the subnets of a report, which may be inconsistent. Routes end, and no format
-/// controls the terminal. Returns the length of the JSON.
+/// Judges and prints the subnets of a report, which may be inconsistent. Routes end, and no
+/// format controls the terminal. Returns the length of the JSON.
 pub(crate) fn judge(report: HostReport, thresholds: &Thresholds) -> usize {
     for fabric in report.fabrics.iter().flatten() {
         drawn(fabric);

@@ -5,8 +5,8 @@ use rdmactl::render::escape;
 
 use super::shown::is_harmless;
 
-/// Parses the output of a host: stdout, then a zero byte, then stderr. The word `NONCE` stands for
-/// the correct nonce. Without the nonce, no upload is accepted.
+/// Parses the output of a host: stdout, then a zero byte, then stderr. The word `NONCE` stands
+/// for the correct nonce. Without the nonce, no upload is accepted.
 pub fn run(data: &[u8]) {
     let nonce = Nonce::new().expect("the system has random numbers");
     let at = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());

@@ -1,4 +1,4 @@
-//! Runs programs where /sys is a made-up tree, without privilege.
+//! Runs programs with a simulated tree in place of /sys, also without root privileges.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::tree::Tree;
 
-/// What a program said and how it ended.
+/// Output and exit code of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) stdout: String,
@@ -14,24 +14,24 @@ pub(super) struct Said {
     pub(super) code: i32,
 }
 
-/// Who runs it.
+/// User that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// Root of a namespace, as far as files go: reads everything.
+    /// Root of a namespace, who can read each file.
     Root,
-    /// Somebody whom the mode of a file can keep out.
+    /// User without capabilities, whom the mode of a file can refuse access.
     Nobody,
 }
 
-/// The program under test.
+/// Returns the path of the program under test.
 pub(super) fn rdmactl() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_rdmactl"))
 }
 
-/// Where a program is installed.
+/// Returns the path of an installed program.
 ///
 /// # Panics
-/// It is not; the message says what brings it.
+/// Panics if the program is not installed. The message names the package to install.
 pub(super) fn installed(program: &str, package: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -69,8 +69,11 @@ pub(super) fn run(
     said
 }
 
-/// How a mount namespace of one's own is had here: users need one of theirs around it, which a
-/// chroot forbids; there root must do, where no mount of it can be seen outside.
+/// Returns the arguments of `unshare` that create a mount namespace on this machine.
+///
+/// An ordinary user also needs a user namespace, which a chroot forbids. In a chroot, root
+/// creates the mount namespace alone. The last arguments are for a chroot whose mount propagation
+/// cannot be changed: they are used only if no mount is shared with the machine.
 fn namespace() -> &'static [&'static str] {
     static FOUND: OnceLock<&[&str]> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -100,7 +103,7 @@ fn said(output: &Output) -> Said {
     }
 }
 
-/// Messages name the process: `ibwarn: [123]`.
+/// Replaces the process id in messages: `ibwarn: [123]` becomes `ibwarn: [PID]`.
 fn without_pids(text: &str) -> String {
     let mut parts = text.split(": [");
     let mut made = parts.next().unwrap_or_default().to_owned();
@@ -113,7 +116,7 @@ fn without_pids(text: &str) -> String {
     made
 }
 
-/// What to say of two that should be the same.
+/// Formats the differences between two outputs; `None` if the outputs are equal.
 pub(super) fn difference(what: &str, original: &Said, ours: &Said) -> Option<String> {
     if original == ours {
         return None;

@@ -1,10 +1,10 @@
-//! Made-up device trees: what /sys of a machine with such cards looks like.
+//! Simulated device trees: the files in /sys of machines with different RDMA adapters.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// A /sys of its own below a temporary directory.
+/// Simulated /sys below a temporary directory.
 pub(super) struct Tree {
     pub(super) name: &'static str,
     folder: tempfile::TempDir,
@@ -19,12 +19,12 @@ impl Tree {
         Self { name, folder }
     }
 
-    /// The directory that stands for `/`.
+    /// Returns the directory in place of `/`.
     pub(super) fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The directory that stands for `/sys`.
+    /// Returns the directory in place of `/sys`.
     pub(super) fn sys(&self) -> PathBuf {
         self.root().join("sys")
     }
@@ -49,7 +49,7 @@ impl Tree {
         symlink(target, path).expect("a link");
     }
 
-    /// A device: type of node, GUID, and further files.
+    /// Adds a device: node type, GUID, and further files.
     pub(super) fn device(&self, name: &str, node_type: &str, guid: &str, files: &[(&str, &str)]) {
         let base = format!("class/infiniband/{name}");
         self.folder(&format!("{base}/ports"));
@@ -59,7 +59,8 @@ impl Tree {
         }
     }
 
-    /// A port: state, physical state, rate, link layer, and further files in their place.
+    /// Adds a port. `link` is state, physical state, rate and link layer. `files` replaces
+    /// default files or adds files.
     pub(super) fn port(&self, device: &str, number: u32, link: [&str; 4], files: &[(&str, &str)]) {
         let base = format!("class/infiniband/{device}/ports/{number}");
         let [state, phys_state, rate, link_layer] = link;
@@ -81,7 +82,7 @@ impl Tree {
         }
     }
 
-    /// An entry of a GID table.
+    /// Adds an entry of a GID table.
     pub(super) fn gid(&self, port: &str, index: u32, gid: &str, kind: &str, netdev: &str) {
         let base = format!("class/infiniband/{port}");
         self.file(&format!("{base}/gids/{index}"), &format!("{gid}\n"));
@@ -91,7 +92,7 @@ impl Tree {
         }
     }
 
-    /// A network interface with the PCI function that has it.
+    /// Adds a network interface of a PCI function.
     fn netdev(&self, name: &str, index: u32, kind: u32, address: &str, carrier: &str, pci: &str) {
         let base = format!("class/net/{name}");
         for (file, text) in [
@@ -108,7 +109,7 @@ impl Tree {
         }
     }
 
-    /// A PCI function of a vendor.
+    /// Adds a PCI function.
     fn pci(&self, address: &str, vendor: &str, device: &str) {
         let base = format!("bus/pci/devices/{address}");
         let start = u32::from_str_radix(&address[5..7], 16).expect("a bus");
@@ -120,7 +121,7 @@ impl Tree {
         );
     }
 
-    /// Puts a device onto a PCI function.
+    /// Links a device to its PCI function.
     fn plug(&self, device: &str, pci: &str) {
         self.link(
             &format!("class/infiniband/{device}/device"),
@@ -134,7 +135,8 @@ fn mlx5_files<'text>(firmware: &'text str, kind: &'text str) -> [(&'text str, &'
     [("fw_ver", firmware), ("hca_type", kind), ("hw_rev", "0"), ("board_id", "MT_0000000838")]
 }
 
-/// ConnectX-7 on InfiniBand: up, waiting for a subnet manager, unplugged; `IPoIB` on the first two.
+/// Returns three ConnectX-7 on InfiniBand: one is up, one waits for a subnet manager, one is
+/// unplugged. The first two have `IPoIB` interfaces.
 pub(super) fn mlx5_ib() -> Tree {
     let tree = Tree::new("mlx5_ib");
     let links = [
@@ -160,14 +162,15 @@ pub(super) fn mlx5_ib() -> Tree {
             tree.netdev(&format!("ib{index}"), 5 - index, 32, &address, carrier, &pci);
         }
     }
-    // A partition's interface has its parent's address.
+    // The interface of a partition has the address of its parent interface.
     let address = "00:00:10:2a:fe:80:00:00:00:00:00:00:9c:a3:ba:03:00:12:34:00";
     tree.netdev("ib0.8001", 9, 32, address, "1", "0000:08:00.0");
     tree.netdev("lo", 1, 772, "00:00:00:00:00:00", "1", "");
     tree
 }
 
-/// ConnectX-6 Dx with `RoCE`: one port up with addresses of both kinds, one unplugged.
+/// Returns two ConnectX-6 Dx with `RoCE`: one is up with addresses of both types, one is
+/// unplugged.
 pub(super) fn mlx5_roce() -> Tree {
     let tree = Tree::new("mlx5_roce");
     for (index, link) in [
@@ -210,7 +213,7 @@ pub(super) fn mlx5_roce() -> Tree {
     tree
 }
 
-/// ConnectX-3: FDR10 InfiniBand on port 1, Ethernet on port 2.
+/// Returns a ConnectX-3 with FDR10 InfiniBand on port 1 and Ethernet on port 2.
 pub(super) fn mlx4_vpi() -> Tree {
     let tree = Tree::new("mlx4_vpi");
     let files = [
@@ -238,7 +241,7 @@ pub(super) fn mlx4_vpi() -> Tree {
     tree
 }
 
-/// Omni-Path, EFA (a node of another type), soft-iWARP and soft-RoCE in one machine.
+/// Returns Omni-Path, EFA (whose node type is not a CA), soft-iWARP and soft-RoCE in one machine.
 pub(super) fn mixed() -> Tree {
     let tree = Tree::new("mixed");
     let up = "4: ACTIVE";
@@ -260,13 +263,13 @@ pub(super) fn mixed() -> Tree {
     tree.gid("rxe0/ports/1", 0, &format!("{LOCAL}5054:00ff:fe12:3456"), "RoCE v2", "eth0");
     tree.gid("rxe0/ports/1", 1, "0000:0000:0000:0000:0000:ffff:0a09:0001", "RoCE v2", "eth0");
     tree.netdev("eth0", 2, 1, "52:54:00:12:34:56", "1", "");
-    // An interface of the vendor that ibdev2netdev looks for, without an RDMA device.
+    // An interface without an RDMA device, of the vendor that ibdev2netdev selects.
     tree.pci("0000:5e:00.0", "0x15b3", "0x1013");
     tree.netdev("ens5", 3, 1, "e4:1d:2d:00:00:01", "1", "0000:5e:00.0");
     tree
 }
 
-/// Twelve devices, whose order is one of bytes; one has a name that is too long for libibumad.
+/// Returns twelve devices, whose names the tools sort by bytes: `mlx5_10` before `mlx5_2`.
 pub(super) fn twelve() -> Tree {
     let tree = Tree::new("twelve");
     for index in 0..12 {
@@ -280,7 +283,7 @@ pub(super) fn twelve() -> Tree {
     tree
 }
 
-/// A switch with its management port, an unknown state, and text that is too long.
+/// Returns a switch with its management port, an unknown state, and text that is too long.
 pub(super) fn odd() -> Tree {
     let tree = Tree::new("odd");
     let files = [
@@ -303,7 +306,7 @@ pub(super) fn odd() -> Tree {
     tree
 }
 
-/// RDMA in the kernel, and no device.
+/// Returns a machine with RDMA in the kernel and without a device.
 pub(super) fn empty() -> Tree {
     let tree = Tree::new("empty");
     tree.folder("class/infiniband");
@@ -311,14 +314,15 @@ pub(super) fn empty() -> Tree {
     tree
 }
 
-/// No RDMA in the kernel.
+/// Returns a machine without RDMA in the kernel.
 pub(super) fn none() -> Tree {
     let tree = Tree::new("none");
     tree.folder("class/net");
     tree
 }
 
-/// A device whose ports have numbers that libibumad refuses, beside a good one.
+/// Returns four devices. libibumad rejects `b_wide` because of its port number 12, and `c_none`
+/// has no port.
 pub(super) fn refused() -> Tree {
     let tree = Tree::new("refused");
     let link = ["4: ACTIVE", "5: LinkUp", "100 Gb/sec (4X EDR)", "InfiniBand"];
@@ -335,7 +339,7 @@ pub(super) fn refused() -> Tree {
     tree
 }
 
-/// Every tree.
+/// Returns all trees.
 pub(super) fn all() -> Vec<Tree> {
     vec![mlx5_ib(), mlx5_roce(), mlx4_vpi(), mixed(), twelve(), odd(), empty(), none(), refused()]
 }

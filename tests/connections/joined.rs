@@ -1,11 +1,12 @@
-//! Processes, and what only several hosts together tell.
+//! Connections of processes, and verdicts that need the reports of several hosts.
 
 use rdmactl::model::{Channels, Connection, KnownBy};
 use rdmactl::source::SocketQuery;
 
 use super::*;
 
-/// A queue pair of a process: both numbers, and the packet sequence numbers of both queues.
+/// Adds a queue pair of a process: the local and the remote number, and the packet sequence
+/// numbers of the receive queue and of the send queue.
 fn of_process(machine: &mut Machine, pid: u32, numbers: (u32, u32), sequence: (u32, u32)) {
     machine.queue_pair(
         Owner::Process { pid, name: Some("mpi".into()) },
@@ -28,8 +29,8 @@ fn holder(machine: &mut Machine, pid: u32, what: &str) {
         .file(&format!("/proc/{pid}/comm"), "mpi\n");
 }
 
-/// An established socket with so many bytes sent, as `inet_diag` lists it (`struct inet_diag_msg` and
-/// `struct tcp_info`).
+/// Adds an established TCP socket that has sent `bytes` bytes, in the format of `inet_diag`
+/// (`struct inet_diag_msg` and `struct tcp_info`).
 fn bulk_socket(machine: &mut Machine, local: &str, remote: &str, inode: u32, bytes: u64) {
     let ends: [SocketAddr; 2] = [local.parse().unwrap(), remote.parse().unwrap()];
     let mut payload = vec![0_u8; 72];
@@ -81,7 +82,7 @@ fn a_job_of_many_hosts_has_a_row_for_each_pair() {
             "n2 process mpi[102] peer n3: RDMA ok",
         ]
     );
-    // Without n3 its ends stay where they are seen, in one row without a peer.
+    // Without the report of n3, each host lists its connection to n3 in a row without a peer.
     assert_eq!(
         told(&reports[..3]),
         [
@@ -100,7 +101,7 @@ fn equal_numbers_on_many_hosts_join_nothing() {
     let report = |host: u32| {
         let mut machine = Machine::default();
         machine.rxe(&format!("10.9.0.{host}")).sockets(&[]);
-        // Drivers count from the same number; sequence numbers are random.
+        // Drivers start with the same queue pair number. Packet sequence numbers are random.
         of_process(&mut machine, 100, (17, 17), (1_000_000 * host, 2_000_000 * host));
         machine.report(&format!("n{host}"))
     };
@@ -130,7 +131,7 @@ fn a_row_shows_the_fault_of_the_hidden_end() {
 
 #[test]
 fn the_ends_of_addresses_that_no_gid_has_are_joined() {
-    // IP over InfiniBand: GIDs are made of GUIDs.
+    // With IP over InfiniBand, GIDs contain GUIDs and no IP addresses.
     let infiniband = |machine: &mut Machine, guid: &str| {
         machine.files.retain(|path, _| !path.starts_with("/sys/class/infiniband"));
         let place = "/sys/class/infiniband/mlx5_0";
@@ -179,7 +180,7 @@ fn queue_pairs_override_the_peer_known_by_sockets() {
     };
     let one = host(1, "10.9.0.1", (17, 27), (50_000, 90_000));
     let other = host(2, "10.9.0.2", (27, 17), (90_000, 50_000));
-    // Alone, the launcher at 10.9.0.9 is all that is known.
+    // The report of one host shows only the launcher at 10.9.0.9.
     let alone = connections(std::slice::from_ref(&one));
     assert_eq!(alone[0][0].peer.known_by, Some(KnownBy::OutOfBand));
     let reports = [one, other];
@@ -194,13 +195,13 @@ fn queue_pairs_override_the_peer_known_by_sockets() {
     assert_eq!(connections(&reports)[0][0].peer.known_by, Some(KnownBy::QueuePairs));
 }
 
-/// What a process with 500 MiB over TCP to 10.9.0.1 is said to do, of a host that reaches that address
-/// by RDMA otherwise.
-fn bulk(has: &str, environment: &str) -> String {
+/// Returns the verdict on a process that has sent 500 MiB over TCP to 10.9.0.1. Another
+/// connection of its host reaches this address over RDMA.
+fn bulk(open_files: &str, environment: &str) -> String {
     let mut machine = Machine::default();
     machine.rxe("10.9.0.2").rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
     bulk_socket(&mut machine, "10.9.0.2:57251", "10.9.0.1:40152", 7, 500 << 20);
-    holder(&mut machine, 192, has);
+    holder(&mut machine, 192, open_files);
     machine.answer(Question::Environment(192), environment.as_bytes());
     let all = connections(&[machine.report("n2")]).remove(0);
     let of_process = all.iter().find(|one| one.consumer.pid == Some(192)).unwrap();
@@ -210,8 +211,7 @@ fn bulk(has: &str, environment: &str) -> String {
 #[test]
 fn bulk_tcp_is_suspected_of_those_that_have_opened_a_device() {
     assert_eq!(bulk("socket:[7] /dev/infiniband/uverbs0", ""), "suspected");
-    // To have asked for an address by the connection manager, or to have been told of a device, is no
-    // evidence.
+    // An open connection manager, or a variable that names a device, is no evidence.
     assert_eq!(bulk("socket:[7] /dev/infiniband/rdma_cm", ""), "tcp");
     assert_eq!(bulk("socket:[7]", "NCCL_IB_HCA=mlx5_0\n"), "tcp");
     let device = "socket:[7] /dev/infiniband/uverbs0";
@@ -255,7 +255,7 @@ fn bulk_tcp_beside_queue_pairs_prepares_nothing() {
     let all = connections(&[machine(500 << 30, Some("10.9.0.1"))]);
     let channels = Channels { rdma: Some(1), tcp: Some(1), is_busy: None };
     assert_eq!((all[0][0].channels, all[0][0].tcp[0].is_control), (channels, false));
-    // Nobody prepares connections with that much: it is not the peer, and may be anything else.
+    // Connection setup does not transfer so many bytes, so the socket does not identify the peer.
     assert_eq!(
         told(&[machine(500 << 30, None)]),
         [format!("{row} -: RDMA ok"), format!("{row} 10.9.0.1: TCP tcp")]
@@ -330,11 +330,11 @@ fn an_identity_is_of_one_connection_and_stays() {
     let both = ids(&[server.report("n1")]);
     assert_eq!(both.len(), 2);
     assert_ne!(both[0], both[1]);
-    // A client that falls back is the same client.
+    // A client that falls back to TCP keeps its identity.
     server.resources.retain(|resource| !matches!(resource.object, Object::Qp(_)));
     server.resources.truncate(1);
     assert_eq!(ids(&[server.report("n1")]), both[..1]);
-    // While all connections are busy, no address is shown.
+    // While all connections are busy, BeeGFS shows no address.
     let storage = |pools: &str| {
         let nodes = format!("node_storage_01 [ID: 1]\n   Connections: {pools}\n");
         ids(&[beegfs(&nodes).report("n2")])

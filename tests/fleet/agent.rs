@@ -1,7 +1,8 @@
-//! Agents that are no agents: each says something wrong, and none may hurt or hold the operator.
+//! Agents that violate the protocol or do not respond. None of them may delay or damage the
+//! operator.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
-#![allow(clippy::print_stdout, reason = "a child process tells its parent how far it is")]
+#![allow(clippy::print_stdout, reason = "a child process reports its progress to its parent")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -24,9 +25,9 @@ use rdmactl::wire::{
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A made-up agent: what it says, and what its shell does then.
+/// Simulated agent: a shell that writes prepared bytes and then runs a command.
 struct Fake {
-    said: Vec<u8>,
+    output: Vec<u8>,
     nonce: Nonce,
     directory: TempDir,
     watchdog: Watchdog,
@@ -42,7 +43,7 @@ impl Fake {
     fn new() -> Self {
         let nonce = Nonce::new().unwrap();
         Self {
-            said: Greeting::line(&nonce.to_string()).into_bytes(),
+            output: Greeting::line(&nonce.to_string()).into_bytes(),
             nonce,
             directory: TempDir::new().unwrap(),
             watchdog: Watchdog::start().unwrap(),
@@ -51,7 +52,7 @@ impl Fake {
 
     fn saying(messages: &[FromAgent]) -> Self {
         let mut fake = Self::new();
-        let mut writer = FrameWriter::new(&mut fake.said);
+        let mut writer = FrameWriter::new(&mut fake.output);
         for message in messages {
             writer.write(message).unwrap();
         }
@@ -59,20 +60,21 @@ impl Fake {
     }
 
     fn and_bytes(mut self, bytes: &[u8]) -> Self {
-        self.said.extend_from_slice(bytes);
+        self.output.extend_from_slice(bytes);
         self
     }
 
-    /// The agent; `$$` is written to the file `pid` first.
+    /// Starts the agent. It writes its process id to the file `pid`, then its output, and then
+    /// runs `then`.
     fn start(&self, then: &str) -> Agent {
         self.try_start(then).unwrap()
     }
 
     fn try_start(&self, then: &str) -> HostResult<Agent> {
-        let file = self.directory.path().join("said");
-        // What was written before stays.
-        if !self.said.is_empty() {
-            fs::write(&file, &self.said).unwrap();
+        let file = self.directory.path().join("output");
+        // A test may have written the output and freed its memory.
+        if !self.output.is_empty() {
+            fs::write(&file, &self.output).unwrap();
         }
         let mut command = Command::new("/bin/sh");
         let pid = self.pid_file();
@@ -96,18 +98,19 @@ fn is_running(pid: &str) -> bool {
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// What becomes of it, past the frames that were still on their way.
-fn fate(agent: &Agent) -> Life {
-    let fates = std::iter::repeat_with(|| agent.life());
-    fates.take(10).find(|life| *life != Life::Alive).unwrap_or(Life::Alive)
+/// Returns the end of an agent. Frames that arrive late count as signs of life, so the function
+/// checks up to ten times.
+fn final_life(agent: &Agent) -> Life {
+    let lives = std::iter::repeat_with(|| agent.life());
+    lives.take(10).find(|life| *life != Life::Alive).unwrap_or(Life::Alive)
 }
 
 fn seconds(count: u64) -> Deadline {
     Deadline::after(Duration::from_secs(count))
 }
 
-/// What comes of asking such an agent, which waits for the end of its input.
-fn asked(fake: &Fake) -> HostFailure {
+/// Requests a report from an agent that waits for the end of its input. Returns the failure.
+fn report_failure(fake: &Fake) -> HostFailure {
     let agent = fake.start("exec cat >/dev/null");
     let began = clock::now();
     let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
@@ -118,7 +121,7 @@ fn asked(fake: &Fake) -> HostFailure {
 }
 
 #[test]
-fn a_good_report_comes_in_parts() {
+fn a_valid_report_may_have_several_parts() {
     let report = HostReport::empty("n1", Via::Agent);
     let json = serde_json::to_string(&report).unwrap();
     let (front, back) = json.split_at(20);
@@ -176,7 +179,7 @@ fn protocol_violation_is_reported_with_its_reason() {
         (Fake::saying(&[HELLO, FromAgent::End { frames: 7 }]), "only 1 of its 7 frames arrived"),
     ];
     for (fake, words) in cases {
-        let failure = asked(&fake);
+        let failure = report_failure(&fake);
         let is_big = words.starts_with("over the limit");
         let reason = if is_big { Reason::TooBig } else { Reason::Garbage };
         assert_eq!(failure.reason, reason, "{failure}");
@@ -189,20 +192,21 @@ fn a_report_over_the_limit_is_refused() {
     let text = "x".repeat(FRAME_LIMIT / 2);
     let mut parts = vec![HELLO];
     parts.extend((0..34).map(|_| part(&text, false)));
-    let failure = asked(&Fake::saying(&parts));
+    let failure = report_failure(&Fake::saying(&parts));
     assert_eq!(failure.reason, Reason::TooBig);
     assert!(failure.detail.contains("over the limit of 16777216 bytes"), "{failure}");
 }
 
-/// Set for the operator whose memory is measured in
-/// [`a_report_of_many_empty_values_costs_little`].
+/// Variable that is set in the child process whose memory
+/// [`a_report_of_many_empty_values_costs_little`] measures.
 const OPERATOR: &str = "RDMACTL_TEST_OPERATOR";
 
-/// Most memory of an operator that reads a hostile report of 16 MiB, in KiB: three times the
+/// Maximum memory of an operator that reads a hostile report of 16 MiB, in KiB: four times the
 /// text.
 const MAX_KIB: u64 = 64 << 10;
 
-/// Reports of 16 MiB that are small to send and large to keep, with the words of their failure.
+/// Returns reports of up to 16 MiB that take much more memory after parsing, each with a part of
+/// its failure message.
 fn hostile_reports() -> [(String, &'static str); 6] {
     let filled = |key: &str, value: String| {
         let json = serde_json::to_string(&HostReport::empty("n1", Via::Agent)).unwrap();
@@ -240,7 +244,8 @@ fn a_report_of_many_empty_values_costs_little() {
     assert_eq!(stdout.matches("reports refused").count(), 1, "{stdout}");
 }
 
-/// Writes the reports into files first, so that the memory is that of the operator alone.
+/// Reads the hostile reports and measures the memory. The reports are in files, so that the
+/// memory is that of the operator alone.
 fn read_hostile_reports() {
     let fakes: Vec<(Fake, &str)> = hostile_reports()
         .into_iter()
@@ -253,12 +258,12 @@ fn read_hostile_reports() {
                 messages.push(part(text, rest.is_empty()));
             }
             let mut fake = Fake::saying(&messages);
-            fs::write(fake.directory.path().join("said"), &fake.said).unwrap();
-            fake.said = Vec::new();
+            fs::write(fake.directory.path().join("output"), &fake.output).unwrap();
+            fake.output = Vec::new();
             (fake, words)
         })
         .collect();
-    // The kernel forgets the peak of what was made before.
+    // Resets the peak memory: the creation of the reports must not count.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = peak_kib();
     for (fake, words) in &fakes {
@@ -273,7 +278,7 @@ fn read_hostile_reports() {
     println!("reports refused: {grown} KiB");
 }
 
-/// The most memory that this process had since it was cleared, in KiB.
+/// Returns the peak memory of this process since the last reset, in KiB.
 fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -291,9 +296,9 @@ fn an_agent_that_ends_in_the_middle_is_quoted() {
 }
 
 #[test]
-fn a_silent_agent_costs_its_deadline_and_no_process() {
+fn an_unresponsive_agent_is_killed_at_the_deadline() {
     let fake = Fake::saying(&[HELLO]);
-    // It does not even end with its input.
+    // The agent does not end at the end of its input.
     let agent = fake.start("exec sleep 1000");
     let failure =
         agent.report(&Parts::default(), Deadline::after(Duration::from_millis(200))).unwrap_err();
@@ -333,7 +338,7 @@ fn late_stderr_of_an_agent_without_a_greeting_is_quoted() {
 fn a_stopped_agent_on_this_host_is_hung_and_killed() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("kill -STOP $$; exec sleep 1000");
-    let Life::Hung(why) = fate(&agent) else { panic!("it is not hung") };
+    let Life::Hung(why) = final_life(&agent) else { panic!("it is not hung") };
     assert!(why.contains("agent unresponsive for 2 s; this machine still responds"), "{why}");
     assert!(!fake.is_running());
 }
@@ -342,7 +347,7 @@ fn a_stopped_agent_on_this_host_is_hung_and_killed() {
 fn a_killed_agent_and_a_lost_worker_are_distinguished() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("echo I am done for >&2; kill -9 $$");
-    let Life::Killed(why) = fate(&agent) else { panic!("it was not killed") };
+    let Life::Killed(why) = final_life(&agent) else { panic!("it was not killed") };
     assert!(
         why.starts_with(
             "the agent ended unexpectedly; killed by signal 9; last output: \"I am done for\"; "
@@ -351,20 +356,20 @@ fn a_killed_agent_and_a_lost_worker_are_distinguished() {
     );
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("echo no memory >&2; exit 7");
-    let Life::Failed(why) = fate(&agent) else { panic!("it was not killed") };
+    let Life::Failed(why) = final_life(&agent) else { panic!("it did not fail") };
     assert!(why.contains("exit status 7; last output: \"no memory\"; "), "{why}");
     for (signal, is_killed) in [(Some(9), true), (Some(11), false), (None, false)] {
         let loss = Loss::Ended { status: None, signal };
         let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(loss)]);
-        let life = fate(&fake.start("exec cat >/dev/null"));
+        let life = final_life(&fake.start("exec cat >/dev/null"));
         assert_eq!(matches!(life, Life::Killed(_)), is_killed, "{life:?}");
         assert_eq!(matches!(life, Life::Failed(_)), !is_killed, "{life:?}");
     }
     let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
     let agent = fake.start("exec cat >/dev/null");
-    let Life::Hung(why) = fate(&agent) else { panic!("not hung") };
+    let Life::Hung(why) = final_life(&agent) else { panic!("not hung") };
     assert!(why.contains("the worker of the agent is unresponsive"), "{why}");
-    // No step waits for an answer that cannot come.
+    // A step does not wait for the reply of a lost worker.
     let began = clock::now();
     let ticket = agent.start(Step { connection: 1, act: Act::Close });
     assert!(agent.finish(ticket, seconds(20)).is_none());
@@ -374,16 +379,17 @@ fn a_killed_agent_and_a_lost_worker_are_distinguished() {
 #[test]
 fn agent_whose_lease_expired_is_neither_dead_nor_killed() {
     let expires = format!("echo no message from the operator for 60 s >&2; exit {EXPIRED_STATUS}");
-    // The worker expires first. The operator may read nothing of it before the agent ended.
+    // The worker expires first. The agent may end before the operator reads that the worker
+    // expired.
     let lost = [HELLO, FromAgent::Alive, FromAgent::WorkerLost(Loss::Expired)];
     for said in [&lost[..], &lost[..2]] {
         let fake = Fake::saying(said);
         let agent = fake.start(&expires);
-        let life = fate(&agent);
+        let life = final_life(&agent);
         assert!(matches!(life, Life::Expired(_)), "{life:?}");
         // The operator may start the worker again before it reads the end of the agent.
         let _ = agent.restart_worker();
-        let Life::Expired(why) = fate(&agent) else { panic!("{said:?}") };
+        let Life::Expired(why) = final_life(&agent) else { panic!("{said:?}") };
         assert!(why.starts_with("the agent ended because it received no message"), "{why}");
         assert!(!agent.restart_worker(), "an agent that ended starts no worker");
         assert_eq!(agent.known_life(), Liveness::Gone(Life::Expired(why)));
@@ -395,7 +401,7 @@ fn agent_whose_lease_expired_is_neither_dead_nor_killed() {
     assert_eq!((failure.reason, &failure.fix), (Reason::Expired, &None), "{failure}");
     assert!(failure.detail.contains("rdmactl was stopped"), "{failure}");
     // A login shell with this exit status is not an agent.
-    let silent = Fake { said: b"\n".to_vec(), ..Fake::new() };
+    let silent = Fake { output: b"\n".to_vec(), ..Fake::new() };
     let failure = silent.try_start(&expires).err().unwrap();
     assert_eq!(failure.reason, Reason::AgentFailed, "{failure}");
 }
@@ -439,7 +445,7 @@ fn worker_expires_without_messages_and_can_be_restarted() {
     let mut input = FrameWriter::new(&input);
     input.write(&ToAgent::StartWorker).unwrap();
     let began = clock::now();
-    // The input stays open, and nothing is sent.
+    // The input stays open, and the test sends no message.
     let loss = loop {
         if let Some(FromAgent::WorkerLost(loss)) = frames.read().unwrap() {
             break loss;
@@ -464,13 +470,13 @@ fn worker_expires_without_messages_and_can_be_restarted() {
     assert!(agent.wait().unwrap().success());
 }
 
-/// Set for the process that is stopped in [`paused_operator_reports_no_agent_as_hung`].
+/// Variable that is set in the process that [`paused_operator_reports_no_agent_as_hung`] stops.
 const STOPPED: &str = "RDMACTL_TEST_STOPPED";
 
 #[test]
 fn paused_operator_reports_no_agent_as_hung() {
     if std::env::var_os(STOPPED).is_some() {
-        return watch_an_agent_that_lives();
+        return watch_live_agent();
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "agent::paused_operator_reports_no_agent_as_hung", "--nocapture"])
@@ -484,7 +490,7 @@ fn paused_operator_reports_no_agent_as_hung() {
     assert!(lines.any(|line| line.unwrap().contains("watching")));
     let pid = Pid::from_child(&child);
     let clock = Watchdog::start().unwrap();
-    // Which thread runs first afterwards is chance, so that once proves little.
+    // After SIGCONT any thread may run first, so the test stops the process several times.
     for _ in 0..3 {
         kill_process(pid, Signal::STOP).unwrap();
         assert!(!clock.wait_cancelled(Duration::from_millis(2_300)));
@@ -496,8 +502,8 @@ fn paused_operator_reports_no_agent_as_hung() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Judges an agent that never pauses, over and over, until stdin ends.
-fn watch_an_agent_that_lives() {
+/// Checks in a loop, until stdin ends, that an agent that never pauses is alive.
+fn watch_live_agent() {
     let mut alive = Vec::new();
     FrameWriter::new(&mut alive).write(&FromAgent::Alive).unwrap();
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
@@ -512,7 +518,7 @@ fn watch_an_agent_that_lives() {
         over.store(true, Ordering::Relaxed);
     });
     println!("watching");
-    // Many judges: one of them runs before the thread that reads what came meanwhile.
+    // With many threads, one of them runs before the thread that reads the late frames.
     thread::scope(|scope| {
         for _ in 0..32 {
             scope.spawn(|| {

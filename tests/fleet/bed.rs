@@ -1,4 +1,5 @@
-//! What test beds of all kinds do: run the program and others, and wait for what comes of it.
+//! Helpers of tests that run programs: rdmactl, scripts and installed tools. Tests of other
+//! hosts, of recipes and of hostile agents use them.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
@@ -13,18 +14,19 @@ use std::time::Duration;
 use rdmactl::clock::Deadline;
 use serde_json::Value;
 
-/// `RDMACTL_PATH` of a host on which rdmactl is not installed, whatever this machine has.
+/// Value of `RDMACTL_PATH` on a host without rdmactl. It hides an rdmactl that is installed on
+/// this machine.
 pub(crate) const NOT_INSTALLED: &str = "/nonexistent";
 
-/// The program with signals as a person's shell leaves them: a test that is itself started in the
-/// background inherits SIGINT ignored, and rdmactl keeps it so.
+/// Returns a command that runs rdmactl with the default signal actions. A test that was started
+/// in the background ignores SIGINT, and rdmactl would inherit that.
 pub(crate) fn rdmactl() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")]);
     command
 }
 
-/// What a program said, and how it ended.
+/// Output and exit code of a program.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -44,12 +46,12 @@ impl From<Output> for Said {
 }
 
 impl Said {
-    /// Of a program that was started, at its end.
+    /// Waits for the end of a started program.
     pub(crate) fn of(child: Child) -> Self {
         child.wait_with_output().expect("its output").into()
     }
 
-    /// The hosts of a JSON document.
+    /// Returns the hosts of the JSON document on stdout.
     pub(crate) fn hosts(&self) -> Vec<Value> {
         let json: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
             panic!("{error}: {}{}", self.stdout, self.stderr);
@@ -63,15 +65,17 @@ pub(crate) fn write_program(file: &Path, script: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("its rights");
 }
 
+/// Waits until a condition holds. Fails after 60 s.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Deadline::after(Duration::from_secs(60));
     while !is_so() {
-        assert!(!deadline.is_over(), "it never came that {what}");
+        assert!(!deadline.is_over(), "timeout while waiting until {what}");
         thread::park_timeout(Duration::from_millis(5));
     }
 }
 
-/// Runs a program of the test bed; one that is missing is named with its package.
+/// Returns a command that runs an installed tool. Panics if the tool is missing, and names the
+/// package to install.
 pub(crate) fn tool(program: &str, package: &str) -> Command {
     let found = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
         .map(|directory| Path::new(directory).join(program))

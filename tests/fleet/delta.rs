@@ -1,5 +1,5 @@
-//! Agents that are asked again and again send what changed: over a real pipe, the operator has what the
-//! agent meant, or says that it has not.
+//! Delta encoding of repeated reports over a real pipe: the operator gets the report of the agent
+//! or a failure.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
@@ -20,16 +20,16 @@ use rdmactl::source::{Recorded, Recording};
 use rdmactl::wire::{BASE_LIMIT, FrameWriter, FromAgent, Greeting, Process};
 use tempfile::TempDir;
 
-/// Set, with the nonce, for the process that is the agent of a test.
+/// Variable with the nonce, which is set in the process that is the agent of a test.
 const AGENT: &str = "RDMACTL_TEST_AGENT";
 
 fn seconds(count: u64) -> Deadline {
     Deadline::after(Duration::from_secs(count))
 }
 
-/// What every fixture shows, in their order and back again, some of them twice, and one that is too large
-/// to be kept.
-fn answers() -> Vec<HostReport> {
+/// Returns the reports of all fixtures in order, a report that is too large to be a delta base,
+/// and the same reports in reverse order.
+fn reports() -> Vec<HostReport> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -54,17 +54,17 @@ fn answers() -> Vec<HostReport> {
     reports
 }
 
-fn next_answer(_: &Parts, _: Duration) -> HostReport {
-    static ALL: std::sync::LazyLock<Vec<HostReport>> = std::sync::LazyLock::new(answers);
+fn next_report(_: &Parts, _: Duration) -> HostReport {
+    static ALL: std::sync::LazyLock<Vec<HostReport>> = std::sync::LazyLock::new(reports);
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     ALL[NEXT.fetch_add(1, Ordering::Relaxed)].clone()
 }
 
 fn serve(nonce: String) {
     let recording = |_: &Parts, _| Recording::default();
-    let agent = Supervisor { nonce, unlink: false, inventory: next_answer, recording };
+    let agent = Supervisor { nonce, unlink: false, inventory: next_report, recording };
     let output = File::from(rustix::stdio::stdout().try_clone_to_owned().unwrap());
-    // What the test prints after it is behind the last frame.
+    // The test harness prints only after the last frame.
     agent.run(stdin(), output).unwrap();
 }
 
@@ -80,15 +80,16 @@ fn delta_reports_equal_the_reports_of_the_agent() {
         .env(AGENT, nonce.to_string());
     let agent = Agent::start_local(command, nonce, &watchdog, seconds(60)).unwrap();
     let parts = Parts::default();
-    for meant in answers() {
+    for expected in reports() {
         let report = agent.delta_report(&parts, seconds(60)).unwrap();
-        assert!(report == meant, "{} came otherwise than it was meant", meant.host);
+        assert!(report == expected, "the report of {} differs", expected.host);
     }
     assert_eq!(agent.end(seconds(5)), Ok(()));
 }
 
-/// What comes of asking twice an agent that answers well, and then this.
-fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
+/// Requests two reports. The agent sends a complete report first, and then the messages in
+/// `second`. Returns the result of the second request.
+fn second_report(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
     let (nonce, watchdog) = (Nonce::new().unwrap(), Watchdog::start().unwrap());
     let directory = TempDir::new().unwrap();
     let file = |name: &str, mut bytes: Vec<u8>, messages: &[FromAgent]| {
@@ -104,10 +105,10 @@ fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
     let whole = FromAgent::ReportPart { text, is_last: true };
     let greeting = file("greeting", Greeting::line(&nonce.to_string()).into_bytes(), &[hello]);
     let [first, second] = [file("first", vec![], &[whole]), file("second", vec![], second)];
-    // Each question is one write, and none comes before the last answer.
-    let ask = "dd bs=9999 count=1 of=/dev/null 2>/dev/null";
+    // The operator sends each request with one write, after the previous report.
+    let read = "dd bs=9999 count=1 of=/dev/null 2>/dev/null";
     let script =
-        format!("cat {greeting}; {ask}; cat {first}; {ask}; cat {second}; exec cat >/dev/null");
+        format!("cat {greeting}; {read}; cat {first}; {read}; cat {second}; exec cat >/dev/null");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script]);
     let agent = Agent::start_local(command, nonce, &watchdog, seconds(20)).unwrap();
@@ -117,7 +118,7 @@ fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
     report.map_err(|failure| agent.give_up(failure))
 }
 
-/// A report begins with its host: `{"host":"n1",`.
+/// Delta that changes the host to n2. A report begins with its host: `{"host":"n1",`.
 const TO_N2: &str = r#"[[10,1,"2"]]"#;
 
 fn change(base: u64, text: &str) -> FromAgent {
@@ -128,7 +129,7 @@ fn change(base: u64, text: &str) -> FromAgent {
 fn a_change_in_two_pieces_is_one() {
     let (front, back) = TO_N2.split_at(9);
     let piece = |text: &str, is_last| FromAgent::DeltaPart { base: 1, text: text.into(), is_last };
-    let report = second_answer(&[piece(front, false), piece(back, true)]).unwrap();
+    let report = second_report(&[piece(front, false), piece(back, true)]).unwrap();
     assert_eq!(report.host, "n2");
 }
 
@@ -136,7 +137,7 @@ fn a_change_in_two_pieces_is_one() {
 fn a_change_that_is_none_of_the_last_answer_is_a_reason_and_never_a_value() {
     let long = "x".repeat(BASE_LIMIT / 2);
     let piece = FromAgent::DeltaPart { base: 1, text: long, is_last: false };
-    for (said, reason, words) in [
+    for (messages, reason, words) in [
         (vec![change(0, TO_N2)], Reason::Garbage, "a delta of report 0, but the last report is 1"),
         (vec![change(2, TO_N2)], Reason::Garbage, "a delta of report 2, but the last report is 1"),
         (
@@ -152,7 +153,7 @@ fn a_change_that_is_none_of_the_last_answer_is_a_reason_and_never_a_value() {
             "over the limit of 1048576 bytes",
         ),
     ] {
-        let failure = second_answer(&said).unwrap_err();
+        let failure = second_report(&messages).unwrap_err();
         assert_eq!(failure.reason, reason, "{failure}");
         assert!(failure.detail.contains(words), "{failure}");
     }

@@ -1,4 +1,4 @@
-//! Whole runs through a command of the operator's: good ones, odd ones and broken ones.
+//! Complete runs with `--launcher exec`: launchers that work, change the data, fail or hang.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 
@@ -54,7 +54,7 @@ fn a_filter_does_not_hide_a_host_that_was_not_read() {
     }
 }
 
-/// A directory of programs before the system's in PATH: the "node" is this machine.
+/// Directory of programs that comes first in PATH. This machine is every node.
 struct Bed {
     programs: TempDir,
 }
@@ -64,7 +64,8 @@ impl Bed {
         Self { programs: TempDir::new().unwrap() }
     }
 
-    /// With rdmactl installed: a copy, so that its processes are known by their file.
+    /// Creates a directory with a copy of rdmactl. Processes of the copy are identified by its
+    /// file.
     fn with_agent() -> Self {
         let bed = Self::new();
         fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
@@ -75,7 +76,7 @@ impl Bed {
         self.programs.path().join(name)
     }
 
-    /// A program of the node's, or a carrier, by a script.
+    /// Writes a script: a program of the node or a launcher.
     fn write(&self, name: &str, script: &str) {
         write_program(&self.path(name), script);
     }
@@ -99,12 +100,13 @@ impl Bed {
         Said::of(self.command(template, arguments).spawn().unwrap())
     }
 
-    /// Asks one host for its devices.
+    /// Lists the devices of one host.
     fn ask(&self, template: &str, timeout: &str) -> Said {
         self.run(template, &["devices", "--json", "-H", "pod-1", "--timeout", timeout])
     }
 
-    /// The command lines of processes that run a file of this directory, or name it.
+    /// Returns the command lines of processes that run a file of this directory or name the
+    /// directory.
     fn processes(&self) -> Vec<String> {
         let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         let place = self.programs.path().to_string_lossy().into_owned();
@@ -130,7 +132,7 @@ impl Bed {
     }
 }
 
-/// Reason and detail of the only host.
+/// Returns the reason and the detail of the failure of the first host.
 fn failure(said: &Said) -> (String, String) {
     let hosts = said.hosts();
     let failure = &hosts[0]["failure"];
@@ -155,7 +157,7 @@ fn a_plain_command_starts_an_agent_on_each_host() {
 #[test]
 fn launcher_that_joins_words_for_a_shell_starts_the_agent() {
     let bed = Bed::with_agent();
-    // As ssh, su -c and pdsh do: the words become a line that another shell reads.
+    // ssh, su -c and pdsh also join the words to a line for another shell.
     bed.write("joins", "shift; exec sh -c \"$*\"");
     let said = bed.ask("joins {host} {command}", "20s");
     assert_eq!(said.hosts()[0]["via"], "agent", "{}", said.stdout);
@@ -163,7 +165,7 @@ fn launcher_that_joins_words_for_a_shell_starts_the_agent() {
 }
 
 #[test]
-fn labelled_lines_and_noise_between_them_are_no_harm() {
+fn labels_and_other_lines_in_the_output_are_ignored() {
     let bed = Bed::with_agent();
     bed.write("labels", "h=$1; shift; \"$@\" | sed -u \"s/^/$h: /\"");
     bed.write(
@@ -188,7 +190,7 @@ fn a_host_without_rdmactl_is_read_by_its_shell_or_gets_the_program() {
     assert_eq!(said.hosts()[0]["via"], "upload", "{}{}", said.stdout, said.stderr);
     assert!(said.stderr.contains("uploading rdmactl ("), "{}", said.stderr);
     assert!(fs::read_dir(bed.programs.path()).unwrap().next().is_none(), "nothing stays");
-    // Lines that have a label are no shell's answers any more.
+    // A label before each line corrupts the output of a shell.
     bed.write("labels", "shift; \"$@\" | sed -u 's/^/n1: /'");
     let (reason, detail) = failure(&bed.ask("labels {host} {command}", "20s"));
     assert_eq!(reason, "no_agent");
@@ -202,7 +204,7 @@ fn launcher_that_corrupts_data_is_a_failed_row() {
     for (script, word) in [
         ("shift; \"$@\" | sed -u 's/^\\(.\\{500\\}\\).*/\\1/'", "damaged"),
         ("shift; \"$@\" | sed -u '/^R1 /{n;d}'", "arrived instead of line"),
-        // The agent behind it may have written all it had, and learn nothing of the end.
+        // The agent may have written its last line, and may not notice that the launcher ended.
         ("shift; \"$@\" | (sed -u 4q; kill -9 $$)", "ended"),
     ] {
         bed.write("odd", script);
@@ -252,12 +254,12 @@ fn hung_launcher_fails_its_own_row_and_is_killed() {
     assert_eq!(hosts[1]["failure"]["reason"], "timeout");
     let detail = hosts[1]["failure"]["detail"].as_str().unwrap();
     assert!(detail.contains("some started no shell in time"), "{detail}");
-    // The carrier, and what it started itself.
+    // The launcher and its child process have ended.
     bed.is_clean();
 }
 
 #[test]
-fn an_agent_that_stands_still_is_killed_through_the_launcher() {
+fn a_stopped_agent_is_killed_through_the_launcher() {
     let bed = Bed::with_agent();
     let real = bed.path("real");
     fs::rename(bed.path("rdmactl"), &real).unwrap();
@@ -296,14 +298,14 @@ fn an_agent_that_a_limit_of_the_login_ends_has_failed() {
 }
 
 #[test]
-fn agents_stay_between_readings() {
+fn agents_stay_between_samples() {
     let bed = Bed::with_agent();
-    // A carrier that is started twice for a host tells.
+    // The launcher writes a line for each start.
     bed.write("counts", "echo $1 >>\"${0%/*}/started\"; shift; exec \"$@\"");
     let arguments =
         ["devices", "--format", "ndjson", "-H", "pod-[1-2]", "--watch=1", "--count", "3"];
     let said = bed.run("counts {host} {command}", &arguments);
-    // On a busy machine the first reading may be before they greet.
+    // On a busy machine the first sample may precede the greetings of the agents.
     let mut last = said.stdout.lines().rev().take(2);
     assert!(last.all(|line| line.contains("\"via\":\"agent\"")), "{}", said.stdout);
     let started = fs::read_to_string(bed.path("started")).unwrap();
@@ -350,7 +352,7 @@ fn signal_that_ends(mut command: Command, signal: Signal) -> Option<i32> {
     let (output, input) = std::io::pipe().unwrap();
     rustix::pipe::fcntl_setpipe_size(&output, 4_096).unwrap();
     let mut child = command.stdout(input).spawn().unwrap();
-    // The child alone writes now.
+    // Now only the child has the write end of the pipe.
     drop(command);
     let ready = rustix::event::PollFd::new(&output, rustix::event::PollFlags::IN);
     assert_eq!(rustix::event::poll(&mut [ready], None).unwrap(), 1);
@@ -374,7 +376,7 @@ fn a_signal_ends_a_run_that_only_prints() {
     bed.write("way", "shift; exec \"$@\"");
     let runs: [&[&str]; 3] = [
         &["devices", "--json", "-H", "pod-[1-12]"],
-        // The agents wait for the next sample.
+        // The signal arrives while the agents wait for the next sample.
         &["devices", "--json", "-H", "pod-[1-12]", "--watch=1", "--count", "2"],
         &["ping", "--json", "--matrix", "pod-[1-6]"],
     ];

@@ -1,4 +1,4 @@
-//! Servers that are no SSH servers, each in its own way.
+//! Servers that violate the SSH protocol or do not respond.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// What a server does with whoever connects.
+/// Behavior of a server after a client has connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Silent,
@@ -35,13 +35,13 @@ pub(crate) const ALL: [Kind; 9] = [
 
 const BANNER: &[u8] = b"SSH-2.0-OpenSSH_9.2\r\n";
 
-/// Starts a server; it serves as long as the test process lives.
+/// Starts a server that runs as long as the test process. Returns its port.
 pub(crate) fn start(kind: Kind, address: &str) -> u16 {
     let listener = TcpListener::bind((address, 0)).expect("a free port");
     let port = listener.local_addr().expect("its number").port();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Each connection ends when the client goes.
+            // The thread of a connection ends when the client closes it.
             thread::spawn(move || serve(kind, stream));
         }
     });
@@ -55,7 +55,7 @@ fn serve(kind: Kind, mut stream: TcpStream) -> io::Result<()> {
         Kind::SaysMaxStartups => return stream.write_all(b"Exceeded MaxStartups\r\n"),
         Kind::Silent => {}
         Kind::DripsItsBanner => {
-            // A read that times out is the pause between two bytes.
+            // The timeout of the read is the pause between two bytes.
             stream.set_read_timeout(Some(Duration::from_millis(300)))?;
             for byte in BANNER.iter().chain(&[b'x'; 1000]) {
                 stream.write_all(&[*byte])?;
@@ -80,7 +80,8 @@ fn serve(kind: Kind, mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a relay to a server that ends its first connections after so many bytes of the client.
+/// Starts a relay to a server. The relay ends its first `connections` connections after `bytes`
+/// bytes from the client.
 pub(crate) fn start_relay(
     server: (String, u16),
     (connections, bytes): (usize, usize),
@@ -107,7 +108,7 @@ fn relay(client: &TcpStream, server: &TcpStream, limit: usize) -> io::Result<()>
         });
         let (from, mut to) = (client, server);
         let ended = io::copy(&mut from.take(limit as u64), &mut to);
-        // A crash of the session: neither side is told more.
+        // Like a crash of the session: both sides get no more data.
         let _ = client.shutdown(Shutdown::Both);
         server.shutdown(Shutdown::Both)?;
         ended.map(drop)

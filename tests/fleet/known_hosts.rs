@@ -1,4 +1,4 @@
-//! Our reading of `known_hosts` lines, held against `ssh-keygen -F`.
+//! Compares the parser of `known_hosts` lines with `ssh-keygen -F`.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 
-/// Some time at which every test certificate would hold.
+/// Time of the verification, at which all test certificates are valid.
 const NOW: u64 = 1_790_000_000;
 
 struct Keys {
@@ -37,7 +37,8 @@ impl Keys {
         Self { directory, ours, other, ecdsa }
     }
 
-    /// `K` is our key, `X` another one of its type, `E` one of another type.
+    /// Replaces letters of a line with keys: `K` is the key of the host, `X` is another key of
+    /// the same type, and `E` is a key of another type.
     fn spell(&self, line: &str) -> String {
         line.replace(" K", &format!(" {}", self.ours))
             .replace(" X", &format!(" {}", self.other))
@@ -55,7 +56,7 @@ impl Keys {
         known.of(&KnownHostsName::host(name, port)).verify(&self.host_key(), NOW)
     }
 
-    /// The lines that OpenSSH finds for a host.
+    /// Returns the lines that `ssh-keygen -F` finds for a host.
     fn found_by_ssh(&self, text: &str, name: &str) -> String {
         let file = self.directory.path().join("known_hosts");
         fs::write(&file, self.spell(text)).unwrap();
@@ -76,7 +77,7 @@ fn word(verdict: &HostKeyStatus) -> &'static str {
 }
 
 #[test]
-fn lines_mean_what_openssh_says() {
+fn lines_have_the_meaning_of_openssh() {
     let keys = Keys::new();
     for (text, name, port, expected) in [
         ("node1 K", "node1", 22, "known"),
@@ -112,7 +113,7 @@ fn lines_mean_what_openssh_says() {
     ] {
         let verdict = keys.verify(text, name, port);
         assert_eq!(word(&verdict), expected, "{text} / {name}:{port}");
-        // ssh-keygen finds lines whatever their key is worth.
+        // ssh-keygen -F does not check markers and key types, and it ignores the port.
         let plain = !text.contains('@') && !text.contains("ssh-rsa") && port == 22;
         if plain {
             let found = keys.found_by_ssh(text, name).contains(&keys.ours);
@@ -152,7 +153,7 @@ fn hashed_names_are_found_as_ssh_hashes_them() {
 }
 
 #[test]
-fn algorithms_are_asked_for_in_the_order_of_the_record() {
+fn algorithms_are_requested_in_the_order_of_known_hosts() {
     let keys = Keys::new();
     let supported =
         ["ecdsa-sha2-nistp256", "ssh-ed25519-cert-v01@openssh.com", "ssh-ed25519", "rsa-sha2-512"];
@@ -172,7 +173,7 @@ fn algorithms_are_asked_for_in_the_order_of_the_record() {
 }
 
 #[test]
-fn random_patterns_match_as_ssh_keygen_says() {
+fn random_patterns_match_like_ssh_keygen() {
     let keys = Keys::new();
     let mut runner =
         TestRunner::new(Config { cases: 150, failure_persistence: None, ..Config::default() });

@@ -1,4 +1,4 @@
-//! What a login that fails says, and that it ends in time.
+//! Failed logins: each has a reason, a detail and a fix, and ends in time.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -19,7 +19,7 @@ use rdmactl::model::{HostFailure, Reason};
 fn failure(target: &Target) -> HostFailure {
     match connector().connect(target, seconds(10)) {
         Err(failure) => failure,
-        Ok(session) => unreachable!("{session:?} where there must be none"),
+        Ok(session) => unreachable!("the login succeeds: {session:?}"),
     }
 }
 
@@ -31,7 +31,7 @@ fn assert_says(failure: &HostFailure, reason: Reason, detail: &str, fix: &str) {
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_says_why() {
+fn an_unreachable_host_has_a_reason() {
     let server = Sshd::start();
     let free = TcpListener::bind((server.address.as_str(), 0)).unwrap();
     let refused = Target { port: free.local_addr().unwrap().port(), ..server.target() };
@@ -39,7 +39,7 @@ fn a_host_that_cannot_be_reached_says_why() {
     assert_says(&failure(&refused), Reason::Refused, "connection refused", "sshd");
     let nowhere = Target { address: "no-such-host.invalid".into(), ..server.target() };
     assert_says(&failure(&nowhere), Reason::Unresolved, "no-such-host", "getent");
-    // No TCP connection leads to a broadcast address.
+    // A TCP connection to a broadcast address fails at once.
     let dead = Target { address: "255.255.255.255".into(), ..server.target() };
     assert_says(&failure(&dead), Reason::Unreachable, "unreachable", "route");
 }
@@ -49,7 +49,7 @@ fn a_full_backlog_is_a_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
-    // One connection fills the queue of a socket that nobody accepts from.
+    // The test accepts no connection, so the first connections fill the queue of the socket.
     let mut held = Vec::new();
     while let Ok(stream) =
         std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200))
@@ -83,9 +83,9 @@ fn an_unknown_or_other_host_key_is_refused_with_the_commands_that_help() {
     let fingerprint = fingerprint.split(' ').nth(1).unwrap();
     assert!(unknown.detail.contains(fingerprint), "{unknown} {fingerprint}");
 
-    keygen(&server.path("stranger"), "ed25519");
-    let stranger = fs::read_to_string(server.path("stranger.pub")).unwrap();
-    server.write_known_hosts(&format!("# keys\n{} {stranger}", server.name()));
+    keygen(&server.path("another"), "ed25519");
+    let another = fs::read_to_string(server.path("another.pub")).unwrap();
+    server.write_known_hosts(&format!("# keys\n{} {another}", server.name()));
     let changed = failure(&target);
     assert_says(&changed, Reason::HostkeyChanged, "known_hosts:2", "ssh-keygen -f");
 
@@ -109,7 +109,7 @@ fn an_unknown_or_other_host_key_is_refused_with_the_commands_that_help() {
 fn a_hashed_record_and_a_second_key_type_are_known() {
     let server = Sshd::with(&Setup { more_keys: &["ecdsa"], ..Setup::default() });
     server.write_known_hosts(&format!("{} {}\n", server.name(), server.host_key("ecdsa")));
-    assert!(server.connect().is_ok(), "asks for the key that is on record");
+    assert!(server.connect().is_ok(), "rdmactl requests the key in known_hosts");
     let hash = tool("ssh-keygen", "openssh-client")
         .arg("-q")
         .arg("-H")
@@ -145,7 +145,7 @@ fn a_host_certificate_is_checked_against_its_authority() {
             "{principals} {validity} {line}: {failed:?}"
         );
     }
-    // The authority is an ECDSA key.
+    // The certificate authority has an ECDSA key.
     let signed = server.with_host_certificate("127.*", "always:forever");
     let mut list = tool("ssh-keygen", "openssh-client");
     let listed = list.args(["-L", "-f"]).arg(signed.path("host_ed25519-cert.pub")).output();
@@ -156,7 +156,7 @@ fn a_host_certificate_is_checked_against_its_authority() {
     assert_says(&refused, Reason::HostkeyUnknown, "CASignatureAlgorithms", "");
     signed.write_client_config("CASignatureAlgorithms ssh-ed25519,ecdsa-sha2-nistp256");
     assert!(signed.connect().is_ok());
-    // Without a line of the authority the plain key inside counts.
+    // Without a line for the authority, rdmactl checks the plain key in the certificate.
     let server = server.with_host_certificate("elsewhere", "+1d");
     server.trust();
     assert!(server.connect().is_ok());
@@ -271,7 +271,7 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
     assert!(connector.connect(&target, seconds(10)).is_ok(), "it reads its record only once");
     let text = fs::read_to_string(server.path("known_hosts")).unwrap();
     assert_eq!(text, format!("{} {}\n", server.name(), server.host_key("ed25519")));
-    // ssh itself finds it there.
+    // OpenSSH finds the new line.
     let mut find = tool("ssh-keygen", "openssh-client");
     find.args(["-F", &server.name(), "-f"]).arg(server.path("known_hosts"));
     assert!(find.output().unwrap().status.success());
@@ -281,7 +281,7 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
     server.write_known_hosts(&format!("{} {}\n", server.name(), other.host_key("ed25519")));
     server.write_client_config("StrictHostKeyChecking accept-new\n");
     assert_says(&failure(&server.target()), Reason::HostkeyChanged, "not the one", "ssh-keygen");
-    // A record that cannot be written is no reason to go on unseen.
+    // If the known_hosts file cannot be written, the login fails.
     let unwritable = Some("/proc/known_hosts".into());
     let target = Target { known_hosts: Vec::new(), record_in: unwritable, ..server.target() };
     assert_says(
@@ -306,7 +306,8 @@ fn hosts_with_equal_ssh_options_share_one_run_of_ssh() {
     let shared =
         "Host gpu* !gpu7\n  HostName %h.cluster\n  User g\nHost login node9\n  HostName 10.0.0.1\n";
     for (config, calls) in [
-        // node*, gpu*, gpu7 is as node*, login and node9, u@, :7, and one in capitals
+        // Equal hosts share a run: node* and gpu7; gpu*; login and node9; u@node1; node2:7;
+        // NODE3.
         (shared.to_owned(), 6),
         (format!("{shared}Match host node5\n  User m\n"), hosts.len()),
     ] {
@@ -321,7 +322,7 @@ fn hosts_with_equal_ssh_options_share_one_run_of_ssh() {
             assert_eq!(*target, resolve(&alone(), host).unwrap(), "{host}");
         }
     }
-    // At once from many threads, too.
+    // Many threads at once also share a run.
     server.write_client_config("");
     let asked = Resolver { program: Some(program), ..server.resolver() };
     fs::write(&log, "").unwrap();
@@ -340,7 +341,7 @@ fn host_at_max_startups_refuses_until_a_login_slot_is_free() {
     let held: Vec<_> = (0..2)
         .map(|_| {
             let stream = TcpStream::connect((server.address.as_str(), server.port)).unwrap();
-            // Its banner says that sshd counts it.
+            // sshd sends its banner after it has counted the connection.
             let mut line = String::new();
             BufReader::new(&stream).read_line(&mut line).unwrap();
             assert!(line.starts_with("SSH-2.0"), "{line}");
@@ -374,7 +375,7 @@ fn hostile_servers_end_by_their_deadline_and_disturb_no_other_host() {
     let mut targets: Vec<(Option<Kind>, Target)> = Vec::new();
     for kind in hostile::ALL {
         let port = hostile::start(kind, &good.address);
-        // The ssh program, where it is asked for help, must meet the same server.
+        // If rdmactl runs the ssh program instead, ssh must connect to the same server.
         let call = good.target().call.map(|call| SshCall { port: Some(port), ..call });
         targets.push((Some(kind), Target { port, call, ..good.target() }));
         targets.extend((0..3).map(|_| (None, good.target())));
@@ -423,7 +424,7 @@ fn a_cancelled_run_ends_at_once() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| connector.connect(&silent, seconds(60)));
         let reading = scope.spawn(|| pipe.exchange(b"", 100, seconds(60)));
-        // Cancelled before or after they began: it makes no difference.
+        // The threads may start before or after the cancellation.
         watchdog.cancel();
         assert_eq!(waiting.join().unwrap().err().unwrap().reason, Reason::Cancelled);
         assert!(reading.join().unwrap().is_err());
@@ -431,16 +432,18 @@ fn a_cancelled_run_ends_at_once() {
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
-/// A target behind a relay that ends its first connections after so many bytes.
+/// Returns a target behind a relay. The relay ends its first `connections` connections after
+/// `bytes` bytes.
 fn behind_relay(server: &Sshd, connections: usize, bytes: usize) -> Target {
     let target = server.target();
     let to = (target.address.clone(), target.port);
     let port = hostile::start_relay(to, (connections, bytes), &server.address);
-    // The key is on record for the server's own port. The ssh program gives no help.
+    // known_hosts has the key for the port of the server. rdmactl must not use the ssh program.
     Target { port, call: None, host_key_alias: Some(server.name()), ..target }
 }
 
-/// The steps of a login take fewer bytes than this; the later cuts hit an open session.
+/// Number of bytes after which each login is complete. A connection that ends later ends an open
+/// session.
 const LOGIN_BYTES: usize = 4000;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Runs on other hosts: agents, deltas, logins, uploads and launchers, against real sshd and Slurm
-//! processes on this machine.
+//! Runs on other hosts: agents, deltas, logins, uploads and launchers, against real sshd and
+//! Slurm processes on this machine.
 
 mod agent;
 mod bed;

@@ -1,4 +1,5 @@
-//! Whole runs against a real sshd: what an answer, an error and a signal leave on the node.
+//! Complete runs against a real sshd: reports, errors and signals, and no process or file that
+//! stays on the node.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
@@ -16,18 +17,19 @@ use rdmactl::wire::{FrameWriter, FromAgent, PROTOCOL, Process};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A node with programs of its own before the system's in its PATH.
+/// Node whose PATH begins with a directory of test programs.
 struct Node {
     sshd: Sshd,
     programs: TempDir,
 }
 
 impl Node {
-    /// `environment` is set for what runs there; `forced` goes before each command there.
+    /// Starts a node. `environment` adds variables to each session, and the script `forced` runs
+    /// before each command.
     fn new(environment: &str, forced: &str) -> Self {
         let programs = TempDir::new().unwrap();
         let path = programs.path().display();
-        // The runtime directory is the first place that an upload tries.
+        // An upload tries the runtime directory first.
         let mut config = format!(
             "SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin RDMACTL_PATH=/nonexistent XDG_RUNTIME_DIR={path} {environment}\n"
         );
@@ -45,7 +47,7 @@ impl Node {
         self.programs.path().join("rdmactl")
     }
 
-    /// A copy, so that its processes are known by their file.
+    /// Installs a copy of rdmactl. Processes of the copy are identified by its file.
     fn install(&self) {
         fs::copy(env!("CARGO_BIN_EXE_rdmactl"), self.program()).unwrap();
     }
@@ -71,14 +73,14 @@ impl Node {
         Said::of(self.start(arguments))
     }
 
-    /// The directories of uploaded programs.
+    /// Returns the directories of uploaded programs.
     fn uploads(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.programs.path()).unwrap().flatten();
         let is_upload = |path: &PathBuf| path.to_string_lossy().contains("/.rdmactl-");
         entries.map(|entry| entry.path()).filter(is_upload).collect()
     }
 
-    /// The command lines of the installed program's processes.
+    /// Returns the command lines of the processes of the installed program.
     fn processes(&self) -> Vec<String> {
         let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         let ours = processes
@@ -87,7 +89,8 @@ impl Node {
     }
 }
 
-/// Opening it for reading waits for a writer that never comes, as a sick driver would.
+/// Creates a FIFO in place of libibverbs: a process that opens it hangs, like with a faulty
+/// driver. Returns the directory of the FIFO and the variable that names the FIFO.
 fn hanging_library() -> (TempDir, String) {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("libibverbs.so.1");
@@ -137,7 +140,7 @@ fn a_capture_of_hosts_holds_their_answers_and_failures() {
     );
     assert!(text.contains("/proc/sys/kernel/osrelease") && text.contains("\"ask\":\"verbs\""));
 
-    // It answers as the hosts did, the one that refused with its reason.
+    // The capture has the report of one host and the failure of the other.
     let replayed = run(&["devices", "--from", file, "--json"]);
     let live = run(&["devices", "-H", &both, "--json"]);
     let [replayed, live] = [replayed, live].map(|said| -> serde_json::Value {
@@ -180,7 +183,7 @@ fn two_hundred_names_without_an_address_are_at_most_two_findings() {
 }
 
 #[test]
-fn a_listing_of_hosts_is_kept_with_what_it_asked() {
+fn a_listing_is_saved_with_the_queried_parts() {
     let node = Node::new("", "");
     node.install();
     let file = node.programs.path().join("devices.ndjson");
@@ -220,9 +223,9 @@ fn parts_that_an_older_agent_cannot_read_are_reported() {
     let said = node.run(&["devices", "-o", "device,address,max_qp,mtu,gpus", "--format", "plain"]);
     let row = said.stdout.lines().last();
     assert_eq!((row, said.code), (Some("rxe0\t-\t?\t?\t?"), Some(3)), "{}", said.stderr);
-    let told = "verbs: rdmactl 0.0.9 on the host cannot read this part";
-    assert!(said.stderr.contains(told), "{}", said.stderr);
-    // Where a newer one may be brought, it is.
+    let expected = "verbs: rdmactl 0.0.9 on the host cannot read this part";
+    assert!(said.stderr.contains(expected), "{}", said.stderr);
+    // With an agent of an older protocol, only --upload can read the host.
     other(PROTOCOL - 1);
     let said = node.run(&["devices"]);
     assert_eq!(said.code, Some(3), "{}", said.stdout);
@@ -236,14 +239,14 @@ fn parts_that_an_older_agent_cannot_read_are_reported() {
     assert!(said.stdout.contains("\"via\":\"upload\""), "{}", said.stdout);
 }
 
-/// Reads the lines of a run as they come, until one holds a word.
+/// Reads the lines of a run until a line contains a word.
 fn read_until(lines: &mut impl Iterator<Item = std::io::Result<String>>, word: &str) {
-    assert!(lines.any(|line| line.unwrap().contains(word)), "{word} never came");
+    assert!(lines.any(|line| line.unwrap().contains(word)), "no line contains {word}");
 }
 
 #[test]
 fn a_watch_keeps_its_agent_and_ends_in_good_order() {
-    // Each command that is run on the node leaves a line.
+    // The node logs each command.
     let node = Node::new("", "echo \"$SSH_ORIGINAL_COMMAND\" >>\"$XDG_RUNTIME_DIR/log\"");
     node.install();
     let said = node.run(&["counters", "--watch=100ms", "--count", "3", "-f", "ndjson"]);
@@ -351,11 +354,11 @@ fn a_host_slower_than_the_interval_delays_no_other_host() {
         .arg("-F")
         .arg(quick.sshd.path("ssh_config"));
     let (child, mut lines) = watch(&mut child);
-    for reading in 0..3 {
+    for sample in 0..3 {
         let mut next = || lines.next().unwrap().unwrap();
         let (quick, slow) = (next(), next());
-        assert!(quick.contains("\"via\":\"agent\""), "reading {reading}: {quick}");
-        assert!(slow.contains("\"reason\":\"connecting\""), "reading {reading}: {slow}");
+        assert!(quick.contains("\"via\":\"agent\""), "sample {sample}: {quick}");
+        assert!(slow.contains("\"reason\":\"connecting\""), "sample {sample}: {slow}");
     }
     fs::write(slow.programs.path().join("gate"), "").unwrap();
     let mut reports = lines.by_ref().map(Result::unwrap);
@@ -363,7 +366,7 @@ fn a_host_slower_than_the_interval_delays_no_other_host() {
         assert!(!line.contains("\"reason\":\"timeout\""), "{line}");
         line.contains("\"host\":\"slow\"") && line.contains("\"via\":\"agent\"")
     };
-    assert!(reports.any(|line| arrived(&line)), "it never came");
+    assert!(reports.any(|line| arrived(&line)), "no report of the slow host");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest = thread::spawn(move || lines.count());
     let said = Said::of(child);
@@ -374,7 +377,7 @@ fn a_host_slower_than_the_interval_delays_no_other_host() {
     });
 }
 
-/// A command that runs, and the lines that it prints.
+/// Starts a command. Returns its process and the lines of its stdout.
 fn watch(command: &mut Command) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -425,7 +428,7 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         assert_eq!(said.code, Some(code), "{}", said.stderr);
         assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
         assert!(!said.stderr.contains("still on"), "{}", said.stderr);
-        // Far below any deadline of the run; measured are 60 ms.
+        // The shortest deadline of the run is longer. The measured time is 60 ms.
         assert!(took < Duration::from_secs(5), "{took:?}");
         wait_until("the node is clean", || node.processes().is_empty());
     }
@@ -442,7 +445,7 @@ fn a_signal_ends_a_run_whose_ssh_configuration_hangs() {
     let began = clock::now();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let said = Said::of(child);
-    // Below the 5 s after which ssh -G is given up.
+    // rdmactl waits up to 5 s for ssh -G.
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
@@ -451,7 +454,7 @@ fn a_signal_ends_a_run_whose_ssh_configuration_hangs() {
 #[test]
 fn a_signal_ends_a_ping_that_enters_its_hosts() {
     let node = Node::new("", "");
-    // It greets and says nothing more.
+    // The agent sends only its greeting.
     write_program(&node.program(), &format!("echo RDMACTL/{PROTOCOL} $2 0; exec cat >/dev/null"));
     let child = rdmactl()
         .args(["ping", &node.sshd.address, "--timeout", "60s", "--json", "-F"])
@@ -484,7 +487,7 @@ fn a_signal_ends_a_ping_that_enters_its_hosts() {
 }
 
 #[test]
-fn an_upload_is_announced_and_never_stays() {
+fn an_upload_is_announced_and_removed() {
     let node = Node::new("", "");
     let said = node.run(&["devices", "--upload", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
@@ -501,7 +504,7 @@ fn an_upload_is_announced_and_never_stays() {
     assert!(!said.stderr.contains("still on"), "{}", said.stderr);
     assert_eq!(node.uploads(), [] as [PathBuf; 0]);
 
-    // Where even removing fails, the operator learns what is to be removed.
+    // If the removal fails, rdmactl reports the remaining directory.
     let refuse = "case \"$SSH_ORIGINAL_COMMAND\" in *--unlink*|*\"-c 'r=0;\"*) exit 1;; esac";
     let node = Node::new("", refuse);
     let said = node.run(&["devices", "--upload"]);
@@ -539,10 +542,10 @@ fn the_program_for_the_machine_of_the_node_is_sent() {
     assert_eq!(missing["failure"]["reason"], "no_agent", "{missing}");
     let fix = missing["failure"]["fix"].as_str().unwrap();
     assert!(fix.contains(&of_other.display().to_string()), "{fix}");
-    // In truth it is of this machine, and so runs there.
+    // The file is a program for this machine, so the node can run it.
     fs::copy(env!("CARGO_BIN_EXE_rdmactl"), &of_other).unwrap();
     assert_eq!(devices(other)["via"], "upload");
-    // Nothing that a node says becomes a place on this machine.
+    // The machine name that a node reports must not become a path on this machine.
     for strange in ["riscv64", "../../etc", "\u{1b}[2J"] {
         let failure = devices(strange)["failure"].clone();
         assert_eq!(failure["reason"], "no_agent", "{strange}: {failure}");
@@ -553,7 +556,7 @@ fn the_program_for_the_machine_of_the_node_is_sent() {
 #[test]
 fn a_signal_in_the_middle_of_an_upload_leaves_no_file() {
     let node = Node::new("", "");
-    // The program that takes what arrives is slow.
+    // The program that receives the upload is slow.
     write_program(&node.programs.path().join("cat"), "/usr/bin/sleep 1; exec /usr/bin/cat");
     let child = node.start(&["devices", "--upload"]);
     wait_until("the upload begins", || !node.uploads().is_empty());
@@ -591,7 +594,7 @@ fn an_agent_that_can_not_be_killed_is_named() {
     );
 }
 
-/// Reason, detail and fix of the only host.
+/// Returns reason, detail and fix of the failure of the first host.
 fn failure(said: &Said) -> (String, String, String) {
     let failure = &said.hosts()[0]["failure"];
     let word = |key: &str| failure[key].as_str().unwrap_or_default().to_owned();
@@ -687,7 +690,7 @@ fn a_wrapper_that_outlives_its_agent_is_ended() {
     wait_until("the node is clean", || members(session.trim()) == 0);
 }
 
-/// Number of processes of a session that are not dead.
+/// Returns the number of live processes of a session.
 fn members(session: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let stats = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
@@ -714,7 +717,7 @@ fn sudo_flag_starts_the_agent_and_the_shell_through_sudo() {
     let agent = format!("C -n {} agent ", node.program().display());
     assert!(text.lines().last().unwrap().starts_with(&agent), "{text}");
     let said = node.run(&["devices", "--json"]);
-    assert_eq!(fs::read_to_string(&log).unwrap(), text, "without the flag nobody asks sudo");
+    assert_eq!(fs::read_to_string(&log).unwrap(), text, "without --sudo, sudo is not run");
     assert!(said.stdout.contains("\"via\": \"agent\""), "{}", said.stdout);
     wait_until("the node is clean", || node.processes().is_empty());
 }
@@ -797,7 +800,7 @@ fn nothing_of_the_ssh_program_stays_after_a_run_or_a_signal() {
         if signal == Signal::INT {
             assert_eq!(left(), 0);
         }
-        // A killed program can remove nothing, but its ssh ends with it, and so does the agent.
+        // A killed rdmactl removes no files, but its ssh and the agent end.
         wait_until("the node is clean", || node.processes().is_empty());
         wait_until("no ssh is left", || {
             let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -808,7 +811,8 @@ fn nothing_of_the_ssh_program_stays_after_a_run_or_a_signal() {
     }
 }
 
-/// A run on a terminal of its own, and what it shows.
+/// Runs the program on a pseudo-terminal and types the answers. Returns the exit code and the
+/// output.
 fn on_terminal(node: &Node, answers: &[&str]) -> (Option<i32>, String) {
     let command = format!(
         "{} devices --json -F {} -H {}",
@@ -825,7 +829,7 @@ fn on_terminal(node: &Node, answers: &[&str]) -> (Option<i32>, String) {
     let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let (mut shown, mut seen) = (Vec::new(), 0);
     for answer in answers {
-        // Each question ends with a colon and a blank.
+        // Each question ends with a colon and a space.
         while !shown[seen..].ends_with(b": ") {
             let mut byte = [0];
             let count = std::io::Read::read(&mut output, &mut byte).unwrap_or(0);
@@ -841,26 +845,26 @@ fn on_terminal(node: &Node, answers: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn an_encrypted_key_is_asked_for_on_the_terminal_once_and_never_shown() {
+fn the_passphrase_of_a_key_is_requested_once_and_never_shown() {
     let node = Node::new("", "");
     node.install();
     let key = node.sshd.path("user");
     let mut encrypt = tool("ssh-keygen", "openssh-client");
     encrypt.args(["-q", "-p", "-P", "", "-N", "open sesame", "-f"]).arg(&key);
     assert!(encrypt.stdout(Stdio::null()).status().unwrap().success());
-    // Nobody there to ask.
+    // Without a terminal, rdmactl cannot ask for the passphrase.
     let mut alone = Command::new("setsid");
     alone.args([env!("CARGO_BIN_EXE_rdmactl"), "devices", "-H", &node.sshd.address, "-F"]);
     let said = Said::from(alone.arg(node.sshd.path("ssh_config")).output().unwrap());
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    let told = format!("key {} is encrypted and not loaded in ssh-agent", key.display());
-    assert!(said.stderr.contains(&told) && said.stderr.contains("ssh-add"), "{}", said.stderr);
+    let detail = format!("key {} is encrypted and not loaded in ssh-agent", key.display());
+    assert!(said.stderr.contains(&detail) && said.stderr.contains("ssh-add"), "{}", said.stderr);
 
     let (_, shown) = on_terminal(&node, &["wrong", "open sesame"]);
     assert!(shown.contains("\"via\": \"agent\""), "{shown}");
     assert!(shown.contains("Enter passphrase for"), "{shown}");
     assert!(!shown.contains("sesame") && !shown.contains("wrong"), "{shown}");
-    // An empty answer is a no.
+    // With an empty passphrase, rdmactl does not use the key.
     let (code, shown) = on_terminal(&node, &[""]);
     assert!(shown.contains("is encrypted and not loaded in ssh-agent"), "{shown}");
     assert_eq!(code, Some(2), "{shown}");

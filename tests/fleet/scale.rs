@@ -1,4 +1,4 @@
-//! As many hosts as a large rack row has, each with a login of its own, some of which never answer.
+//! Runs rdmactl on 520 hosts with a login for each host. 8 of the hosts never respond.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
@@ -11,14 +11,14 @@ use crate::sshd::{Setup, Sshd};
 use tempfile::TempDir;
 
 #[test]
-fn of_512_hosts_each_has_its_answer_and_of_the_8_that_never_answer_each_has_its_reason() {
+fn of_520_hosts_512_have_a_report_and_8_have_a_reason() {
     let programs = TempDir::new().unwrap();
     fs::copy(env!("CARGO_BIN_EXE_rdmactl"), programs.path().join("rdmactl")).unwrap();
     let path = programs.path().display();
     let config = format!("SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin RDMACTL_PATH=/nonexistent\n");
     let sshd = Sshd::with(&Setup { config: &config, is_many: true, ..Setup::default() });
     sshd.write_known_hosts(&format!("[127.*]:{} {}\n", sshd.port, sshd.host_key("ed25519")));
-    // It is connected to, and says nothing.
+    // This server accepts connections and sends no byte.
     let mute = TcpListener::bind(("0.0.0.0", 0)).unwrap();
     let port = mute.local_addr().unwrap().port();
     sshd.write_client_config(&format!("Host 127.1.0.*\n  Port {port}\n"));

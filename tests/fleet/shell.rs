@@ -1,4 +1,4 @@
-//! Hosts without rdmactl: what their shells read is what the program would read itself.
+//! Hosts without rdmactl: their shells read the same files as rdmactl.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test without its machine must end")]
 
 use std::io::Write as _;
@@ -29,8 +29,8 @@ fn parts() -> Parts {
     [Part::Connections, Part::Netdevs, Part::Ethernet, Part::Gpus, Part::Counters].into()
 }
 
-/// Of files with numbers that change while one looks, only that there is an answer.
-fn is_lively(path: &str) -> bool {
+/// True for a file whose numbers change between two reads. The test does not compare its content.
+fn is_volatile(path: &str) -> bool {
     ["/proc/net/", "/proc/self/", "/statistics/", "/proc/meminfo"]
         .iter()
         .any(|part| path.contains(part))
@@ -50,10 +50,10 @@ fn a_shell_reads_what_the_program_reads() {
         | Question::Link(path)
         | Question::Access(path)) = &entry.question
         else {
-            panic!("{:?} is nothing for a shell", entry.question)
+            panic!("a shell cannot answer {:?}", entry.question)
         };
         let own = live.ask(&entry.question);
-        if is_lively(path) {
+        if is_volatile(path) {
             assert_eq!(entry.answer.is_ok(), own.is_ok(), "{path}: {:?} but {own:?}", entry.answer);
             continue;
         }
@@ -67,7 +67,7 @@ fn a_shell_reads_what_the_program_reads() {
 }
 
 #[test]
-fn a_report_by_a_shell_says_what_it_could_not_ask() {
+fn a_report_by_a_shell_names_the_missing_parts() {
     let server = Sshd::start();
     let shell = shell(&server);
     for _ in 0..2 {
@@ -82,7 +82,7 @@ fn a_report_by_a_shell_says_what_it_could_not_ask() {
             })
         };
         assert!(lacks("rdmactl is needed on the host"), "{:?}", report.problems);
-        // What a shell can read is as it is read here.
+        // The parts that a shell can read are equal to those of this program.
         let live = Live::new(VerbsChild::own(Duration::from_secs(10)));
         let own = host_report(&live, &parts(), "", Via::Local);
         assert_eq!(report.kernel, own.kernel);

@@ -1,4 +1,4 @@
-//! Whole runs in a job of a real Slurm: slurmctld and five slurmd on this machine.
+//! Complete runs in a job of a real Slurm: slurmctld and five slurmd on this machine.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 
@@ -13,13 +13,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A cluster, and the programs that its nodes find first in PATH.
+/// Slurm cluster, and the directory that comes first in the PATH of its nodes.
 struct Bed {
     cluster: Cluster,
     programs: TempDir,
 }
 
-/// Each host with the way it was asked, or the reason why it was not.
+/// Returns each host with the way in which it was read, or with the reason of its failure.
 fn ways_of(said: &Said) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let way = |host: &Value| match &host["failure"] {
@@ -38,13 +38,14 @@ const ALL: [(&str, &str); 4] = [("n1", "agent"), ("n2", "agent"), ("n3", "agent"
 impl Bed {
     fn new() -> Self {
         let bed = Self { cluster: Cluster::start(), programs: TempDir::new().unwrap() };
-        // Tells how often it was started, and with what.
+        // srun logs each start and its arguments.
         let log = bed.path("sruns");
         bed.write("srun", &format!("echo \"$@\" >>{}; exec /usr/bin/srun \"$@\"", log.display()));
         bed
     }
 
-    /// With rdmactl on all nodes: a copy, so that its processes are known by their file.
+    /// Creates a cluster with a copy of rdmactl on all nodes. Processes of the copy are
+    /// identified by its file.
     fn with_agent() -> Self {
         let bed = Self::new();
         fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
@@ -59,7 +60,7 @@ impl Bed {
         write_program(&self.path(name), script);
     }
 
-    /// The program outside of any job.
+    /// Returns a command that runs the program outside of a job.
     fn outside(&self, arguments: &[&str]) -> Command {
         let mut command = rdmactl();
         let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
@@ -77,14 +78,15 @@ impl Bed {
         command
     }
 
-    /// The program as the job's shell runs it.
+    /// Returns a command that runs the program like the shell of the job.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.outside(arguments);
         command
             .args(["--launcher", "slurm"])
             .env("SLURM_JOB_ID", &self.cluster.job)
             .env("SLURM_JOB_NODELIST", JOB_NODES)
-            // What a job's shell also has, and what would change an srun that read it.
+            // The shell of a job also has these variables. They would change srun if srun read
+            // them.
             .env("SLURM_NNODES", "4")
             .env("SLURM_LABELIO", "0")
             .env("SLURM_NTASKS", "1");
@@ -100,7 +102,7 @@ impl Bed {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The processes of the installed program.
+    /// Returns the processes of the installed program.
     fn processes(&self) -> Vec<PathBuf> {
         let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         let is_ours = |path: &PathBuf| {
@@ -109,7 +111,7 @@ impl Bed {
         processes.filter(is_ours).collect()
     }
 
-    /// Neither processes nor steps are left.
+    /// Waits until no process and no step is left.
     fn is_clean(&self) {
         wait_until("the nodes are clean", || self.processes().is_empty());
         wait_until("no step is left", || {
@@ -119,7 +121,7 @@ impl Bed {
 }
 
 #[test]
-fn the_nodes_of_the_job_are_asked_by_one_srun() {
+fn the_nodes_of_the_job_are_queried_with_one_srun() {
     let bed = Bed::with_agent();
     let said = bed.run(&["devices", "-v", "--json"]);
     assert_eq!(ways_of(&said), ways(&ALL), "{}", said.stderr);
@@ -127,11 +129,11 @@ fn the_nodes_of_the_job_are_asked_by_one_srun() {
     assert_eq!(bed.sruns().len(), 1, "{:?}", bed.sruns());
     bed.is_clean();
 
-    // One node alone has no labels before its lines.
+    // srun does not label the lines of a single node.
     let said = bed.run(&["devices", "--json", "-H", "n2"]);
     assert_eq!(ways_of(&said), ways(&[("n2", "agent")]), "{}{}", said.stdout, said.stderr);
 
-    // n5 is a node, and not the job's.
+    // n5 is a node of the cluster, but not of the job.
     let said = bed.run(&["devices", "--json", "-H", "n[4-5],me@n1"]);
     assert_eq!(
         ways_of(&said),
@@ -150,13 +152,13 @@ fn the_nodes_of_the_job_are_asked_by_one_srun() {
     assert!(said.stderr.contains("works only within a Slurm job"), "{}", said.stderr);
     assert!(said.stderr.contains("salloc -N 4 rdmactl devices --launcher slurm"));
 
-    // Agents that stay, and their workers; there is nothing to ping with.
+    // A ping starts agents and workers. The nodes have no RDMA device.
     let said = bed.run(&["ping", "--json", "--matrix", "n[1-3]"]);
     let hosts = said.hosts();
     assert!(hosts.len() == 3 && hosts.iter().all(|host| host["failure"].is_null()), "{hosts:?}");
     assert!(said.stdout.contains("\"left_behind\": []"), "{}", said.stdout);
 
-    // The same cluster as a source of groups.
+    // The cluster is also a group source.
     let hosts = |set: &str| Said::of(bed.outside(&["hosts", "--fold", set]).spawn().unwrap());
     assert_eq!(hosts("@slurm:rack").stdout, "n[1-5]\n");
     assert_eq!(hosts("@slurm:*!@slurmstate:idle").stdout, "n[1-4]\n");
@@ -190,13 +192,14 @@ fn a_dead_slurmd_costs_its_own_row() {
 }
 
 #[test]
-fn agents_stay_between_readings_though_a_node_is_dead() {
+fn agents_stay_between_samples_although_a_node_is_dead() {
     let bed = Bed::with_agent();
     bed.cluster.signal("n2", Signal::STOP);
     let arguments =
         ["devices", "--format", "ndjson", "--watch=1", "--count", "14", "--timeout", "6s"];
     let said = bed.run(&arguments);
-    // Slurm gives up a step with a dead node after ten seconds: these agents are in none.
+    // After ten seconds Slurm aborts a step that has a dead node. So the agents of the other
+    // nodes must run in another step.
     let lines = |host: &str| {
         let name = format!("\"host\":\"{host}\"");
         said.stdout
@@ -222,21 +225,21 @@ fn a_node_whose_agent_was_lost_is_looked_for_again() {
     };
     let well = "\"failure\":null";
     for (host, _) in ALL {
-        assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "{host} never came");
+        assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "no report of {host}");
     }
     let agents = bed.processes();
     assert!(agents.len() >= ALL.len(), "{agents:?}");
     let number = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().parse().unwrap();
-    // The agents of nodes only: this run itself is no copy of the program.
+    // Only agents run the installed copy. The operator runs another file.
     kill_process(Pid::from_raw(number(&agents[0])).unwrap(), Signal::KILL).unwrap();
-    // Slurm says nothing of a task that ended: its silence does.
+    // Slurm does not report a task that ended. rdmactl notices that the agent does not respond.
     let is_lost = |line: &str, host: &str| is_of(line, host, "\"failure\":{\"reason\"");
     let host = lines.find_map(|line| {
         let line = line.unwrap();
         ALL.iter().map(|(host, _)| *host).find(|host| is_lost(&line, host))
     });
     let host = host.unwrap();
-    assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "{host} never came back");
+    assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "no second report of {host}");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let _ = lines.count();
     child.wait().unwrap();
@@ -260,7 +263,7 @@ fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
 }
 
 #[test]
-fn an_agent_that_stands_still_costs_its_own_row() {
+fn a_stopped_agent_affects_only_its_own_row() {
     let bed = Bed::with_agent();
     fs::rename(bed.path("rdmactl"), bed.path("real")).unwrap();
     let real = bed.path("real");
@@ -283,7 +286,7 @@ fn a_signal_leaves_nothing_on_any_node() {
     assert!(lines.next().unwrap().unwrap().contains("\"host\":\"n1\""));
     let agents = bed.processes();
     assert!(agents.len() >= 4, "{agents:?}");
-    // One that does not even run any more.
+    // One of the agents is stopped.
     let name = agents[0].file_name().unwrap().to_str().unwrap();
     let stopped = Pid::from_raw(name.parse().unwrap()).unwrap();
     kill_process(stopped, Signal::STOP).unwrap();

@@ -1,4 +1,4 @@
-//! A real Slurm of the test's own on this machine: munged, slurmctld, and a slurmd for each node.
+//! A separate Slurm cluster on this machine: munged, slurmctld, and a slurmd for each node.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
@@ -18,27 +18,28 @@ use tempfile::TempDir;
 
 use crate::bed::{tool, wait_until};
 
-/// The nodes `n1` to `n5`, of which a job has the first four.
+/// Number of nodes: `n1` to `n5`.
 pub(crate) const NODES: usize = 5;
+/// Nodes of the job.
 pub(crate) const JOB_NODES: &str = "n[1-4]";
 
 pub(crate) struct Cluster {
     pub(crate) directory: TempDir,
     pub(crate) job: String,
-    /// In the order in which they are ended.
+    /// Daemons in the order of their end.
     daemons: Vec<(String, Child)>,
 }
 
 impl Cluster {
-    /// Starts everything, and a job without processes of its own.
+    /// Starts all daemons, and a job without processes.
     pub(crate) fn start() -> Self {
         Self::start_with("")
     }
 
-    /// Starts everything with further lines of slurm.conf.
+    /// Starts all daemons with additional lines of slurm.conf, and a job without processes.
     pub(crate) fn start_with(settings: &str) -> Self {
         let directory = TempDir::new().expect("a directory for the test");
-        // munged wants to be reached by everybody.
+        // munged requires that each user can access the directory of its socket.
         let open = fs::Permissions::from_mode(0o755);
         fs::set_permissions(directory.path(), open).expect("its rights");
         let mut cluster = Self { directory, job: String::new(), daemons: Vec::new() };
@@ -128,7 +129,7 @@ impl Cluster {
 
     fn spawn(&mut self, name: &str, mut command: Command) {
         let log = fs::File::create(self.path(&format!("{name}.out"))).expect("a log");
-        // A daemon that crashes leaves its core where it runs: with the folder it goes.
+        // A daemon that crashes writes its core file into this directory, which the test removes.
         let child = command
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
@@ -153,7 +154,7 @@ impl Cluster {
         kill_process(Pid::from_child(child), signal).expect("it lives");
     }
 
-    /// Runs one of Slurm's commands, which must succeed.
+    /// Runs a command of Slurm, which must succeed.
     pub(crate) fn run(&self, program: &str, arguments: &[&str]) -> Output {
         let output = tool(program, "slurm-client")
             .args(arguments)
@@ -176,7 +177,7 @@ impl Cluster {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Kills processes of steps: those with an open log in this directory.
+    /// Kills the processes of steps of this cluster. They have an open log in its directory.
     fn kill_steps(&self) {
         let Ok(processes) = fs::read_dir("/proc") else { return };
         for process in processes.flatten().map(|entry| entry.path()) {
@@ -198,7 +199,7 @@ impl Cluster {
         }
     }
 
-    /// The last words of all daemons, for who looks at a failed test.
+    /// Returns the last lines of the logs of all daemons, for the message of a failed test.
     fn logs(&self) -> String {
         let mut all = String::new();
         for entry in fs::read_dir(self.directory.path()).expect("the directory").flatten() {
@@ -219,7 +220,7 @@ impl Drop for Cluster {
         let _ = cancel.arg(&self.job).env("SLURM_CONF", self.config()).output();
         for (_, child) in self.daemons.iter_mut().rev() {
             let pid = Pid::from_child(child);
-            // One that is stopped hears nothing else.
+            // A stopped process handles no other signal.
             let _ = kill_process(pid, Signal::CONT);
             let _ = kill_process(pid, Signal::TERM);
         }
@@ -235,7 +236,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Returns free ports, no two of them equal.
+/// Returns free ports, which are all different.
 fn free_ports(count: usize) -> Vec<u16> {
     let held: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();

@@ -52,12 +52,12 @@ fn unread_channel_blocks_its_command_and_no_other_channel() {
     let server = Sshd::start();
     let session = server.connect().unwrap();
     let flood = session.exec("head -c 20000000 /dev/zero; echo end >&2", seconds(5)).unwrap();
-    // The flood runs into its full pipe; another channel works meanwhile.
+    // The first channel blocks because its pipe is full. Another channel still works.
     for _ in 0..3 {
         let echo = session.exec("cat", seconds(5)).unwrap();
         assert_eq!(echo.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
     }
-    assert_eq!(flood.stderr(), b"", "20 MB fit into no buffer on the way");
+    assert_eq!(flood.stderr(), b"", "the buffers hold less than 20 MB");
     let output = flood.exchange(b"", 20_000_000, seconds(20)).unwrap();
     assert_eq!(output.stdout.len(), 20_000_000);
     assert_eq!(output.stderr, b"end\n");
@@ -73,7 +73,7 @@ fn a_command_that_does_not_read_stops_the_writer() {
     let mut written = 0;
     while let Ok(count) = deaf.stream().write(&chunk) {
         written += count;
-        assert!(written < 8 << 20, "no bound on the way");
+        assert!(written < 8 << 20, "the buffers are not bounded");
     }
     let echo = session.exec("cat", seconds(5)).unwrap();
     assert_eq!(echo.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
@@ -118,30 +118,30 @@ fn a_frozen_host_ends_at_its_deadline_and_not_a_step_later() {
     drop((pipe, session));
     let took = began.elapsed();
     kill_process(frozen, Signal::KILL).unwrap();
-    // The shortest of the steps' own limits is five seconds.
+    // The shortest time limit of a step is five seconds.
     assert!(took < Duration::from_secs(4), "{took:?}");
 }
 
-/// An agent with a worker on a host that can stand still.
-struct StillHost {
+/// Agent with a worker on a host that the test can stop and continue.
+struct PausableHost {
     agent: Agent,
     processes: Processes,
     clock: Watchdog,
 }
 
-/// What answers for the host, and the agent.
+/// Process of sshd that serves the connection, and process of the agent.
 struct Processes([Pid; 2]);
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        // Of a test that failed nothing may stay that cannot end by itself.
+        // After a failed test, a stopped process could not end.
         for process in self.0 {
             let _ = kill_process(process, Signal::CONT);
         }
     }
 }
 
-impl StillHost {
+impl PausableHost {
     fn of(server: &Sshd) -> Self {
         let session: Arc<dyn Access> = Arc::new(server.connect().unwrap());
         let nonce = Nonce::new().unwrap();
@@ -152,7 +152,7 @@ impl StillHost {
         let agent =
             Agent::await_greeting(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
         agent.start_worker().unwrap();
-        // Its first word is no heartbeat yet.
+        // The first message of the agent is not a heartbeat.
         assert_eq!([agent.life(), agent.life()], [Life::Alive, Life::Alive]);
         let pids = std::fs::read_to_string(file.path()).unwrap();
         let mut pids = pids.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
@@ -170,19 +170,20 @@ impl StillHost {
         assert!(!self.clock.wait_cancelled(time));
     }
 
-    /// What becomes of it, past the heartbeats that were still on their way.
-    fn fate(&self) -> Life {
-        let fates = std::iter::repeat_with(|| self.agent.life());
-        fates.take(10).find(|life| *life != Life::Alive).unwrap_or(Life::Alive)
+    /// Returns the end of the agent. Heartbeats that arrive late count as signs of life, so the
+    /// function checks up to ten times.
+    fn final_life(&self) -> Life {
+        let lives = std::iter::repeat_with(|| self.agent.life());
+        lives.take(10).find(|life| *life != Life::Alive).unwrap_or(Life::Alive)
     }
 }
 
 #[test]
-fn a_host_that_stands_still_for_a_while_is_neither_dead_nor_hung() {
+fn a_host_that_pauses_is_neither_dead_nor_hung() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     host.signal(Signal::STOP);
-    // Nothing is on its way any more, and in a second it is looked into.
+    // After one second no heartbeat is in flight. One second later rdmactl tests the host.
     host.wait(Duration::from_secs(1));
     let life = std::thread::scope(|scope| {
         let judge = scope.spawn(|| host.agent.life());
@@ -197,14 +198,14 @@ fn a_host_that_stands_still_for_a_while_is_neither_dead_nor_hung() {
 #[test]
 fn a_stopped_agent_of_a_host_that_answers_is_hung_and_killed() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     kill_process(host.processes.0[1], Signal::STOP).unwrap();
-    let Life::Hung(why) = host.fate() else { panic!("it does not run") };
+    let Life::Hung(why) = host.final_life() else { panic!("it does not run") };
     assert_eq!(why, "agent unresponsive for 2 s; SSH still responds");
     let stat = format!("/proc/{}/stat", host.processes.0[1].as_raw_nonzero());
     let is_gone = (0..100).any(|_| {
         host.wait(Duration::from_millis(50));
-        // Whose parent has not asked for it yet is dead as well.
+        // A zombie has ended, too.
         std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
     });
     assert!(is_gone);
@@ -214,16 +215,16 @@ fn a_stopped_agent_of_a_host_that_answers_is_hung_and_killed() {
 #[test]
 fn dead_host_that_responds_again_is_alive() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     host.signal(Signal::STOP);
-    let Life::Dead(why) = host.fate() else { panic!("it answers nothing") };
+    let Life::Dead(why) = host.final_life() else { panic!("it answers nothing") };
     assert!(
         why.starts_with("the agent does not respond, and a test command over SSH failed: "),
         "{why}"
     );
     let began = clock::now();
     assert_eq!(host.agent.known_life(), Liveness::Gone(Life::Dead(why)));
-    assert!(began.elapsed() < Duration::from_secs(1), "it is found out once");
+    assert!(began.elapsed() < Duration::from_secs(1), "rdmactl tests a dead host once");
     host.signal(Signal::CONT);
     let is_heard = (0..200).any(|_| {
         host.wait(Duration::from_millis(50));
@@ -237,10 +238,10 @@ fn dead_host_that_responds_again_is_alive() {
 #[test]
 fn a_session_that_sshd_ends_is_no_dead_host_and_leaves_no_agent() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
-    // Of the process that serves the connection. The listener lives.
+    let host = PausableHost::of(&server);
+    // The process that serves the connection ends. The listener of sshd still runs.
     kill_process(host.processes.0[0], Signal::KILL).unwrap();
-    let life = host.fate();
+    let life = host.final_life();
     let Life::Disconnected(why) = life else { panic!("{life:?}") };
     assert!(
         why.starts_with("the connection of the agent over SSH ended (")
@@ -253,11 +254,11 @@ fn a_session_that_sshd_ends_is_no_dead_host_and_leaves_no_agent() {
 #[test]
 fn a_stopped_agent_is_killed_over_a_new_connection() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     let [sshd, agent] = host.processes.0;
     kill_process(agent, Signal::STOP).unwrap();
     kill_process(sshd, Signal::KILL).unwrap();
-    let life = host.fate();
+    let life = host.final_life();
     assert!(matches!(life, Life::Disconnected(_)), "{life:?}");
     assert_eq!(host.agent.end(seconds(10)), Ok(()));
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.as_raw_nonzero()));
@@ -267,11 +268,11 @@ fn a_stopped_agent_is_killed_over_a_new_connection() {
 #[test]
 fn a_host_without_sshd_is_dead_when_its_session_ends() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     let [sshd, agent] = host.processes.0;
     drop(server);
     kill_process(sshd, Signal::KILL).unwrap();
-    let life = host.fate();
+    let life = host.final_life();
     let Life::Dead(why) = life else { panic!("{life:?}") };
     assert!(why.contains("connection refused"), "{why}");
     let left = host.agent.end(seconds(10)).unwrap_err().to_string();
@@ -280,24 +281,24 @@ fn a_host_without_sshd_is_dead_when_its_session_ends() {
 }
 
 #[test]
-fn an_agent_that_ends_says_how() {
+fn the_end_of_an_agent_has_a_reason() {
     let server = Sshd::start();
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     kill_process(host.processes.0[1], Signal::KILL).unwrap();
-    let life = host.fate();
+    let life = host.final_life();
     let Life::Killed(why) = life else { panic!("{life:?}") };
     assert_eq!(why, "the agent ended unexpectedly; killed by signal KILL; the host responds");
     assert_eq!(host.agent.end(seconds(10)), Ok(()));
 
-    let host = StillHost::of(&server);
+    let host = PausableHost::of(&server);
     kill_process(host.processes.0[1], Signal::ABORT).unwrap();
-    let life = host.fate();
+    let life = host.final_life();
     let Life::Failed(why) = life else { panic!("{life:?}") };
     assert!(why.starts_with("the agent ended unexpectedly; killed by signal ABRT"), "{why}");
 }
 
 #[test]
-fn a_limit_of_the_login_is_what_the_agent_says_of_it() {
+fn a_limit_of_the_login_is_reported_by_the_agent() {
     let server = Sshd::start();
     let session: Arc<dyn Access> = Arc::new(server.connect().unwrap());
     let nonce = Nonce::new().unwrap();
@@ -306,8 +307,8 @@ fn a_limit_of_the_login_is_what_the_agent_says_of_it() {
     let agent =
         Agent::await_greeting(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
     agent.start_worker().unwrap();
-    let fates = std::iter::repeat_with(|| agent.life());
-    let life = fates.take(10).find(|life| *life != Life::Alive).unwrap();
+    let lives = std::iter::repeat_with(|| agent.life());
+    let life = lives.take(10).find(|life| *life != Life::Alive).unwrap();
     let Life::Failed(why) = life else { panic!("{life:?}") };
     assert!(
         why.contains("exit status 2; last output: \"") && why.contains("Too many open files"),

@@ -1,4 +1,4 @@
-//! A real sshd of the test's own: own keys, own address, own configuration.
+//! A real sshd with keys, an address and a configuration of its own, and an ssh-agent.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
@@ -26,14 +26,14 @@ pub(crate) struct Sshd {
     child: Child,
 }
 
-/// How a test's server differs from a good one.
+/// Differences between the server of a test and the default server.
 #[derive(Default)]
 pub(crate) struct Setup<'a> {
-    /// More lines of `sshd_config`, before ours.
+    /// Lines at the beginning of `sshd_config`.
     pub(crate) config: &'a str,
-    /// Host key types beside ed25519.
+    /// Additional host key types; ed25519 always exists.
     pub(crate) more_keys: &'a [&'a str],
-    /// It listens on all addresses, each of which is a host then.
+    /// True if the server listens on all addresses, so that each address is a host.
     pub(crate) is_many: bool,
 }
 
@@ -58,7 +58,7 @@ impl Sshd {
         server
     }
 
-    /// The same keys behind a new sshd, whose host key has a certificate of `ca`.
+    /// Starts another sshd with the same keys. Its host key has a certificate of the key `ca`.
     pub(crate) fn with_host_certificate(&self, principals: &str, validity: &str) -> Self {
         let directory = TempDir::new().expect("a directory for the test");
         for entry in fs::read_dir(self.directory.path()).expect("the other directory").flatten() {
@@ -79,7 +79,7 @@ impl Sshd {
     fn run(directory: TempDir, host_keys: &str, setup: &Setup<'_>) -> Self {
         let at = |name: &str| directory.path().join(name);
         let (address, port) = if setup.is_many { every_address() } else { free_address() };
-        // The last of these counts, not the first as of all others.
+        // sshd uses the last MaxStartups. Of the other options it uses the first.
         let startups = if setup.config.contains("MaxStartups") { "" } else { "MaxStartups 2000\n" };
         let config = format!(
             "{}\nListenAddress {address}\nPort {port}\n{host_keys}\
@@ -101,7 +101,8 @@ impl Sshd {
         self.directory.path().join(name)
     }
 
-    /// A file that makes ssh use this test's keys and records and nothing of the user's.
+    /// Writes an ssh configuration with the keys and the known hosts of this test. ssh then reads
+    /// no file of the user.
     pub(crate) fn write_client_config(&self, more: &str) {
         let text = format!(
             "{more}\nHost *\n  Port {}\n  IdentityFile {}\n  IdentityAgent none\n\
@@ -113,7 +114,7 @@ impl Sshd {
         fs::write(self.path("ssh_config"), text).expect("ssh_config");
     }
 
-    /// How `known_hosts` names this server.
+    /// Returns the name of this server in `known_hosts`.
     pub(crate) fn name(&self) -> String {
         format!("[{}]:{}", self.address, self.port)
     }
@@ -143,16 +144,17 @@ impl Sshd {
         self.resolve(&Host::named(&self.address)).expect("ssh -G knows the target")
     }
 
-    /// Another port that leads to this server, of a door as an sshd beyond its `MaxStartups` keeps it: the
-    /// first two connections are closed at once. The thread ends with the third.
+    /// Starts a relay that behaves like an sshd at its `MaxStartups` limit. It closes the first
+    /// two connections at once and forwards the third to this server. Returns the port and the
+    /// thread, which ends with the third connection.
     pub(crate) fn busy_door(&self) -> (u16, JoinHandle<()>) {
-        let door = TcpListener::bind((self.address.as_str(), 0)).expect("a free port");
-        let port = door.local_addr().expect("its number").port();
+        let relay = TcpListener::bind((self.address.as_str(), 0)).expect("a free port");
+        let port = relay.local_addr().expect("its number").port();
         let behind = (self.address.clone(), self.port);
         let keep = move || {
-            drop(door.accept());
-            drop(door.accept());
-            let (mut client, _) = door.accept().expect("a client");
+            drop(relay.accept());
+            drop(relay.accept());
+            let (mut client, _) = relay.accept().expect("a client");
             let mut host = TcpStream::connect(behind).expect("the server");
             let (mut from_client, mut to_host) =
                 (client.try_clone().expect("a copy"), host.try_clone().expect("a copy"));
@@ -177,7 +179,7 @@ impl Drop for Sshd {
     }
 }
 
-/// An ssh-agent of the test's own.
+/// Separate ssh-agent.
 pub(crate) struct Agent {
     child: Child,
     socket: PathBuf,
@@ -214,7 +216,7 @@ impl Drop for Agent {
     }
 }
 
-/// In a run that nobody cancels.
+/// Resolves a host in a run that is never cancelled.
 pub(crate) fn resolve(resolver: &Resolver, host: &Host) -> Result<Target, HostFailure> {
     resolver.resolve(host, &Watchdog::start().expect("a thread"))
 }
@@ -233,7 +235,7 @@ pub(crate) fn keygen(file: &Path, kind: &str) {
     assert!(command.status().expect("ssh-keygen").success(), "ssh-keygen -t {kind}");
 }
 
-/// An address of this test alone, so that tests in parallel never meet.
+/// Returns an address and a free port that no other test uses, so that tests can run in parallel.
 pub(crate) fn free_address() -> (String, u16) {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let [_, _, high, low] = std::process::id().to_be_bytes();
@@ -243,7 +245,7 @@ pub(crate) fn free_address() -> (String, u16) {
     (address, port)
 }
 
-/// All addresses of this machine, and a port that nobody has on any of them.
+/// Returns the wildcard address, and a port that is free on all addresses.
 pub(crate) fn every_address() -> (String, u16) {
     let probe = TcpListener::bind(("0.0.0.0", 0)).expect("a free port");
     ("0.0.0.0".into(), probe.local_addr().expect("its number").port())
@@ -267,7 +269,7 @@ fn spawn(config: &Path) -> Child {
         let count = log.read_line(&mut said).expect("its log");
         assert!(count > 0, "sshd ended: {said}");
     }
-    // Nobody needs the rest, but sshd must not block on it.
+    // The thread reads the rest of the log, so that sshd does not block.
     thread::spawn(move || io::copy(&mut log, &mut io::sink()));
     child
 }

@@ -1,5 +1,5 @@
-//! Hosts that the built-in SSH does not reach by itself: the `ssh` program, jump hosts and proxy
-//! commands, against real sshd processes.
+//! Hosts that the built-in SSH client cannot reach alone: the `ssh` program, jump hosts and proxy
+//! commands, with real sshd processes.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
@@ -19,7 +19,7 @@ use rdmactl::hosts::Host;
 use rdmactl::model::{HostFailure, Reason};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The block of a configuration by which a server is called by a name.
+/// Returns the block of an ssh configuration that gives a server a name.
 fn block(name: &str, server: &Sshd, more: &str) -> String {
     format!(
         "Host {name}\n  HostName {}\n  Port {}\n  IdentityFile {}\n  UserKnownHostsFile {}\n  {more}\n",
@@ -43,7 +43,8 @@ fn by_program(server: &Sshd, more: &str) -> Target {
     target(server, &format!("{more}\nBindAddress 127.0.0.1\n"), &server.address)
 }
 
-fn says(session: &SshSession) -> Vec<u8> {
+/// Sends `hello` to `cat` on the host. Returns the output.
+fn echo(session: &SshSession) -> Vec<u8> {
     session.exec("cat", seconds(10)).unwrap().exchange(b"hello", 100, seconds(10)).unwrap().stdout
 }
 
@@ -61,11 +62,11 @@ fn the_ssh_program_gives_the_same_pipes() {
     );
     assert_eq!(output.exit.status, Some(3));
     let exit = session.run("exit 255", seconds(5)).unwrap();
-    assert_eq!(exit.status, Some(255), "it is the command's own");
+    assert_eq!(exit.status, Some(255), "the command returns this status");
     let sent = vec![7; 3_000_000];
     let pipe = session.exec("cat", seconds(5)).unwrap();
     assert!(pipe.exchange(&sent, sent.len(), seconds(20)).unwrap().stdout == sent);
-    // Two at once, and one outlives the session's owner.
+    // Two channels work at the same time, and they outlive the session.
     let (one, two) =
         (session.exec("cat", seconds(5)).unwrap(), session.exec("cat", seconds(5)).unwrap());
     drop(session);
@@ -100,7 +101,7 @@ fn errors_of_the_ssh_program_have_the_reasons_of_the_library() {
     server.write_known_hosts(&format!("@revoked * {}\n", server.host_key("ed25519")));
     check(failure(&target), Reason::HostkeyRevoked, "revoked", "do not connect");
     server.trust();
-    // Nobody listens on the discard port.
+    // No process listens on the discard port.
     let nowhere = Host { port: Some(9), ..Host::named(&server.address) };
     let nowhere = server.resolve(&nowhere).unwrap();
     check(failure(&nowhere), Reason::Refused, "Connection refused", "test the login");
@@ -127,7 +128,7 @@ fn a_banner_is_no_message_of_the_program() {
 }
 
 #[test]
-fn a_silent_or_frozen_host_ends_at_its_deadline_by_the_program_too() {
+fn the_ssh_program_ends_at_the_deadline_of_an_unresponsive_host() {
     let server = Sshd::start();
     let silent = TcpListener::bind((server.address.as_str(), 0)).unwrap();
     let port = silent.local_addr().unwrap().port();
@@ -181,7 +182,7 @@ fn a_host_that_closes_at_first_is_tried_again_by_the_program_too() {
     by_program(&server, "");
     let host = Host { port: Some(port), ..Host::named(&server.address) };
     let session = open(&server.resolve(&host).unwrap()).unwrap();
-    assert_eq!(says(&session), b"hello");
+    assert_eq!(echo(&session), b"hello");
     drop(session);
     keeper.join().unwrap();
 }
@@ -223,7 +224,7 @@ fn an_rsa_certificate_of_the_agent_goes_by_the_program() {
     assert_eq!(target.client, SshClient::BuiltIn);
     let session = open(&target).unwrap();
     assert_eq!(session.why_program(), Some("ssh-agent holds an RSA certificate"));
-    assert_eq!(says(&session), b"hello");
+    assert_eq!(echo(&session), b"hello");
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn a_host_with_other_algorithms_goes_by_the_program() {
     let server = Sshd::with(&Setup { config, ..Setup::default() });
     let session = server.connect().unwrap();
     assert!(session.why_program().unwrap().contains("no common algorithm"));
-    assert_eq!(says(&session), b"hello");
+    assert_eq!(echo(&session), b"hello");
     let alone = Target { call: None, ..server.target() };
     let failure = open(&alone).unwrap_err();
     assert_eq!(failure.reason, Reason::Transport, "{failure}");
@@ -240,7 +241,7 @@ fn a_host_with_other_algorithms_goes_by_the_program() {
 
 #[test]
 fn the_algorithms_of_the_configuration_are_the_only_ones() {
-    // The host, the client, the setting that the failure names.
+    // Setting of the host, setting of the client, and option that the failure names.
     for (offered, allowed, setting) in [
         ("Ciphers aes128-ctr", "Ciphers aes256-ctr", "Ciphers"),
         ("KexAlgorithms curve25519-sha256", "KexAlgorithms ecdh-sha2-nistp256", "KexAlgorithms"),
@@ -260,7 +261,7 @@ fn the_algorithms_of_the_configuration_are_the_only_ones() {
         assert!(failure.fix.unwrap().contains(&format!("grep -i ^{setting}")));
         if !offered.is_empty() {
             let session = open(&target(&server, offered, &server.address)).unwrap();
-            assert_eq!((session.why_program(), says(&session)), (None, b"hello".to_vec()));
+            assert_eq!((session.why_program(), echo(&session)), (None, b"hello".to_vec()));
         }
     }
     let server = Sshd::start();
@@ -268,7 +269,7 @@ fn the_algorithms_of_the_configuration_are_the_only_ones() {
     let session = open(&target(&server, none, &server.address)).unwrap();
     let why = session.why_program().unwrap();
     assert_eq!(why, "MACs umac-64@openssh.com is set in the SSH configuration");
-    assert_eq!(says(&session), b"hello");
+    assert_eq!(echo(&session), b"hello");
 }
 
 #[test]
@@ -293,7 +294,7 @@ fn an_open_connection_of_the_operator_is_used_and_left_open() {
     let config = format!("ControlPath {}\n", socket.display());
     let host = server.address.clone();
     assert_eq!(target(&server, &config, &host).client, SshClient::BuiltIn);
-    // Nobody is behind a socket that was left.
+    // The socket file exists, but no process listens on it.
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     assert_eq!(target(&server, &config, &host).client, SshClient::BuiltIn);
     fs::remove_file(&socket).unwrap();
@@ -303,17 +304,17 @@ fn an_open_connection_of_the_operator_is_used_and_left_open() {
         assert!(command.status().unwrap().success());
     };
     ssh(&["-f", "-N", "-M"]);
-    // What logs in anew is refused: the connection stands.
+    // A new login would fail, so rdmactl must use the existing connection.
     fs::write(server.path("authorized_keys"), "").unwrap();
     let target = target(&server, &config, &host);
     assert_eq!(target.client, SshClient::Borrowed(socket.clone()));
     let session = open(&target).unwrap();
     assert!(session.why_program().unwrap().contains("ControlPath"));
-    assert_eq!(says(&session), b"hello");
+    assert_eq!(echo(&session), b"hello");
     let pipe = session.exec("sleep 60", seconds(5)).unwrap();
     session.set_deadline(Some(Deadline::after(Duration::from_millis(100))));
     pipe.stream().set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    assert_eq!(pipe.stream().read(&mut [0]).unwrap(), 0, "what we do over it is cut");
+    assert_eq!(pipe.stream().read(&mut [0]).unwrap(), 0, "the deadline ends the command");
     drop((pipe, session));
     ssh(&["-O", "check"]);
     ssh(&["-O", "exit"]);
@@ -334,14 +335,14 @@ fn one_and_two_jump_hosts_lead_to_a_host() {
     let connector = connector();
     for name in ["near", "far", "chain"] {
         let session = connector.connect(&target(&inner, &config, name), seconds(30)).unwrap();
-        assert_eq!(session.why_program(), None, "only the way is a process");
-        assert_eq!(says(&session), b"hello", "{name}");
+        assert_eq!(session.why_program(), None, "ssh only forwards the connection");
+        assert_eq!(echo(&session), b"hello", "{name}");
     }
 }
 
 #[test]
 fn many_hosts_share_the_connection_to_their_jump_host() {
-    // A login more is refused there.
+    // The jump host refuses a second login.
     let jump = Sshd::with(&Setup { config: "MaxStartups 1:100:1", ..Setup::default() });
     let inner = Sshd::start();
     let config = [block("h*", &inner, "ProxyJump jump"), block("jump", &jump, "")].concat();
@@ -371,16 +372,16 @@ fn failure_of_a_jump_host_names_the_jump_host() {
         assert_eq!(failure.reason, reason, "{failure}");
         assert!(failure.detail.contains(words), "{failure}");
     };
-    // A wrong key of the host behind it is the host's own matter.
+    // A changed key of the target is a failure of the target, not of the jump host.
     inner.write_known_hosts(&format!("{} {}\n", inner.name(), jump.host_key("ed25519")));
     check(failure(&plain), Reason::HostkeyChanged, "not the one on record");
     inner.trust();
-    // Nobody listens behind it.
-    let nobody = format!("Host in\n  Port {dead}\n{plain}");
-    let told =
+    // No process listens on the port of the target.
+    let no_target = format!("Host in\n  Port {dead}\n{plain}");
+    let detail =
         format!("jump host jump cannot reach {}:{dead}: \"Connection refused\"", inner.address);
-    check(failure(&nobody), Reason::Refused, &told);
-    // Nobody listens at the jump host.
+    check(failure(&no_target), Reason::Refused, &detail);
+    // No process listens on the port of the jump host.
     let no_jump = format!("Host jump\n  Port {dead}\n{plain}");
     check(failure(&no_jump), Reason::Refused, "jump host jump: ssh: ");
     jump.write_known_hosts("");
@@ -395,18 +396,18 @@ fn failure_of_a_jump_host_names_the_jump_host() {
     let forbids = Sshd::with(&Setup { config: "AllowTcpForwarding no", ..Setup::default() });
     let forbidden = [block("in", &inner, "ProxyJump jump"), block("jump", &forbids, "")].concat();
     check(failure(&forbidden), Reason::Refused, "administratively prohibited");
-    // The second of two is the one that complains.
+    // The failure names the second of two jump hosts.
     let two = [
         block("in", &inner, "ProxyJump jump,second"),
         block("jump", &jump, ""),
         format!("Host second\n  HostName {}\n  Port {dead}\n", inner.address),
     ];
-    let told = failure(&two.concat());
-    assert!(told.detail.starts_with("jump host second: "), "{told}");
+    let refused = failure(&two.concat());
+    assert!(refused.detail.starts_with("jump host second: "), "{refused}");
 }
 
 #[test]
-fn a_silent_jump_host_ends_at_the_deadline() {
+fn an_unresponsive_jump_host_fails_at_the_deadline() {
     let inner = Sshd::start();
     let silent = TcpListener::bind((inner.address.as_str(), 0)).unwrap();
     let port = silent.local_addr().unwrap().port();
@@ -422,7 +423,7 @@ fn a_silent_jump_host_ends_at_the_deadline() {
 }
 
 #[test]
-fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
+fn a_proxy_command_reaches_a_host_or_has_a_reason() {
     let server = Sshd::start();
     let to = |command: &str| {
         let config = format!("Host in\n  HostName {}\n  ProxyCommand {command}\n", server.address);
@@ -431,7 +432,7 @@ fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
     let by_ssh = format!("ssh -F {} -W [%h]:%p {}", server.path("plain").display(), server.address);
     server.write_client_config("");
     fs::copy(server.path("ssh_config"), server.path("plain")).unwrap();
-    assert_eq!(says(&open(&to(&by_ssh)).unwrap()), b"hello");
+    assert_eq!(echo(&open(&to(&by_ssh)).unwrap()), b"hello");
     let failure = open(&to("sh -c 'echo no way to %h >&2'")).unwrap_err();
     assert_eq!(failure.reason, Reason::Refused, "{failure}");
     let words = format!(
@@ -439,7 +440,7 @@ fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
         server.address
     );
     assert_eq!(failure.detail, words);
-    // One that hangs with a child of its own is killed with it.
+    // A ProxyCommand that hangs is killed together with its child process.
     let pid = server.path("pid");
     let hangs = format!("sh -c 'sleep 1000 & echo $! >{}; wait'", pid.display());
     let failure = connector().connect(&to(&hangs), Deadline::after(Duration::from_secs(1)));

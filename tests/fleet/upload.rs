@@ -1,4 +1,5 @@
-//! The commands that hosts are asked to run, and what is left behind by them.
+//! The commands that rdmactl runs on hosts: uploads, agents and kill commands. They leave no file
+//! and no process.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
 
@@ -14,7 +15,7 @@ use rdmactl::fleet::{Access as _, Nonce, Program, SshSession, spawn_local};
 use rdmactl::model::Reason;
 use rdmactl::wire::{GreetingError, GreetingReader, Process};
 
-/// The shells that people log in with, and what runs `/bin/sh` on small systems.
+/// Login shells with their packages, and the shell that is `/bin/sh` on small systems.
 const SHELLS: [(&str, &str); 5] = [
     ("bash", "bash"),
     ("dash", "dash"),
@@ -32,7 +33,7 @@ fn in_shell(shell: &str, package: &str, command: &str, input: Stdio) -> Output {
     program.args(["-c", command]).stdin(input).output().unwrap()
 }
 
-/// A program that says who it is and what it was asked.
+/// Writes a script and reads it as a program for an upload.
 fn program(directory: &Path, text: &str) -> Program {
     let file = directory.join("program");
     fs::write(&file, text).unwrap();
@@ -102,7 +103,7 @@ fn a_real_binary_is_tried_with_its_version() {
     let session = server.connect().unwrap();
     let own = Program::own().unwrap();
     assert!(own.size() > 100_000);
-    // The test's own binary runs and knows no --version: the host says so and cleans up.
+    // The test binary runs but has no --version. The upload fails and removes the binary.
     let nonce = Nonce::new().unwrap();
     let failure = own.upload(&session, nonce, seconds(30)).unwrap_err();
     assert_eq!(failure.reason, Reason::NoAgent);
@@ -131,7 +132,8 @@ fn a_program_that_lacks_a_library_fails_with_the_loaders_words() {
 #[test]
 fn a_killed_upload_is_reported_as_killed_and_leaves_nothing() {
     let server = Sshd::start();
-    // The shell of the upload is the parent of the program. A signal ends one of them.
+    // The shell of the upload is the parent of the program. The signal ends the shell or the
+    // program.
     for (victim, status) in [("$PPID", "killed by signal KILL"), ("$$", "exit status 137")] {
         let text = format!("#!/bin/sh\nkill -9 {victim}\nexit 0\n");
         let (nonce, failure) = failed_upload(&server, &text);
@@ -156,10 +158,10 @@ fn a_killed_upload_that_cannot_be_removed_is_reported_with_the_command_that_remo
 }
 
 #[test]
-fn noise_of_login_files_does_not_hide_the_answer() {
+fn output_of_login_files_does_not_hide_the_greeting() {
     let server = Sshd::start();
     let session = server.connect().unwrap();
-    // What a login file prints comes before, on the same stream.
+    // A login file prints to the same stream, before the agent.
     let command = remote_command::installed_agent(Nonce::new().unwrap(), Privilege::Login);
     let noisy = format!("echo welcome; echo to; {command}");
     let output = session.exec(&noisy, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap();
@@ -309,7 +311,7 @@ fn where_no_directory_takes_the_program_each_is_named_with_its_reason() {
     );
     assert_eq!(failure.fix.as_deref(), Some("on the host, free space: df -h /dev/shm"));
     assert!(refused("place oxxxx").fix.unwrap().contains("findmnt"));
-    // A host may say anything.
+    // A host may send any text.
     for odd in ["place", "place \u{1b}[1m", "ok", "ok 99", "ok x", "size -1", "place zzzzzzzzzz"] {
         assert!(!refused(odd).detail.contains('\u{1b}'), "{odd}");
     }
@@ -333,7 +335,7 @@ fn an_installed_agent_is_run() {
     assert_eq!(greeting.trim_end(), format!("RDMACTL/1 {nonce} {}", file.display()));
 }
 
-/// Field 22 of a process, as the far side would have said it.
+/// Returns the start time of a process in clock ticks: field 22 of `/proc/PID/stat`.
 fn start_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap()
@@ -390,7 +392,7 @@ fn a_wrapper_is_killed_with_what_it_started_and_no_other_group() {
     assert_eq!((kill(later), kill(member)), (Some(3), Some(3)));
     assert!(
         is_alive(pid) && is_alive(child),
-        "its number belongs to another one, or leads no group"
+        "the process id belongs to another process, or the process leads no group"
     );
     assert_eq!(kill(leader), Some(3));
     assert_ends(pid);
@@ -423,7 +425,7 @@ fn a_dropped_pipe_leaves_no_process() {
         pipe.stream().write_all(b"in the middle").unwrap();
     }
     pids.into_iter().for_each(assert_ends);
-    // A session that is dropped with its pipe, and a writer that does not stop.
+    // The pipe is dropped together with its session, while the command writes.
     let pipe = session.exec("echo $$; exec cat /dev/zero", seconds(5)).unwrap();
     let mut bytes = [0; 16];
     let count = pipe.stream().read(&mut bytes).unwrap();

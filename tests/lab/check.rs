@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::consumers;
 
-/// Node, command that breaks it, and the check that must find that.
+/// Node, command that causes a fault, and check that must find the fault.
 const FAULTS: [(&str, &str, &str); 4] = [
     ("n1", "sysctl -qw net.ipv4.conf.all.rp_filter=1", "setting.differs"),
     ("n2", "ip link set eth1 down", "port.disabled"),
@@ -14,7 +14,7 @@ const FAULTS: [(&str, &str, &str); 4] = [
     ("n4", "ip link set eth1 mtu 700", "mtu.differs"),
 ];
 
-/// Texts between the command of a fix and further advice.
+/// Texts that end the command of a fix: further advice follows.
 const ADVICE: [&str; 3] = ["; if ", "; in a container", ", and "];
 
 /// Mounts of n2 that use TCP although RDMA is requested, and their mount points.
@@ -59,8 +59,8 @@ fn fix<'found>(found: &'found [Value], nodes: &[&str], id: &str) -> &'found str 
     fix.unwrap_or_else(|| panic!("no {id} of {nodes:?} with a fix:\n{}", listed(found)))
 }
 
-/// Returns the command of a fix: the text behind the name of the node or behind the first advice,
-/// up to further advice.
+/// Returns the command of a fix: the text after the name of the node or after the first colon, up
+/// to further advice.
 fn command<'fix>(fix: &'fix str, node: &str) -> &'fix str {
     let of_node = fix.split_once(&format!("on {node}: "));
     let (_, command) = of_node.or_else(|| fix.split_once(": ")).expect(fix);
@@ -69,12 +69,12 @@ fn command<'fix>(fix: &'fix str, node: &str) -> &'fix str {
     })
 }
 
-/// Types the command of a fix on a node; `names` has the values of its placeholders.
+/// Runs the command of a fix on a node. `names` has the values of its placeholders.
 fn type_fix(lab: &Cluster, node: &str, fix: &str, names: &[(&str, &str)]) {
     let command = names
         .iter()
         .fold(command(fix, node).to_owned(), |command, (name, value)| command.replace(name, value));
-    // A command may end with a comment.
+    // The line break ends a comment of the command.
     let said = lab.on(node, &format!("{{ {command}\n}} 2>&1; echo \"exit $?\""));
     assert!(said.ends_with("exit 0\n"), "{node}: {command}: {said}");
 }
@@ -84,7 +84,7 @@ pub(crate) fn assert_fixes_work(lab: &Cluster, set: &str) {
     for (node, breaks, _) in FAULTS {
         lab.on(node, breaks);
     }
-    // Each host with systemd has the directory, in contrast to a node.
+    // The node has no systemd, so the test creates the directory.
     lab.on("n3", "mkdir -p /etc/modules-load.d");
     let found = findings(lab, set, &[]);
     for (node, _, id) in FAULTS {
@@ -96,10 +96,10 @@ pub(crate) fn assert_fixes_work(lab: &Cluster, set: &str) {
     assert_healthy(lab, set, &[], "after the fixes");
 }
 
-/// Types the fixes of faults that only a login of an ordinary user has: the device files of n1
-/// belong to a group without the user, PAM of n2 limits locked memory, and n4 has no device file.
+/// Runs the fixes of faults that affect only an ordinary user. The device files of n1 belong to a
+/// group without the user. PAM of n2 limits locked memory. n4 has no device file.
 pub(crate) fn assert_fixes_of_a_login_work(lab: &Cluster, set: &str) {
-    // The limit of n2 is a finding of both checks of limits.
+    // The limit of n2 is also a finding of the skipped check.
     let login = ["-l", "user", "--skip", "limit.differs"];
     assert_healthy(lab, set, &login, "healthy nodes");
     lab.on("n1", "cd /dev/infiniband && chgrp rdma uverbs* && chmod 0660 uverbs*");
@@ -123,7 +123,7 @@ pub(crate) fn assert_fixes_of_a_login_work(lab: &Cluster, set: &str) {
     lab.lab(&["fault", "--undo", "uverbs-missing", "n4"]);
 }
 
-/// Types the fixes of an address of n1 that n2 has, too, and of the missing address of n3.
+/// Runs the fixes of two faults: n1 and n2 have the same address, and n3 has no address.
 pub(crate) fn assert_fixes_of_addresses_work(lab: &Cluster, set: &str) {
     assert_healthy(lab, set, &[], "healthy nodes");
     lab.on("n2", "ip addr add 10.10.1.1/24 dev eth1");
@@ -135,11 +135,12 @@ pub(crate) fn assert_fixes_of_addresses_work(lab: &Cluster, set: &str) {
     type_fix(lab, "n3", add, &[("ADDRESS/PREFIX", "10.10.1.3/24")]);
     assert_eq!(found.len(), 2, "{}", listed(&found));
     assert_healthy(lab, set, &[], "after the fixes");
-    // With the link, the kernel also adds the link-local address again.
+    // When the link goes up, the kernel adds the link-local address again.
     lab.on("n3", "ip link set eth1 down; ip link set eth1 up; /usr/lib/rdmalab/devices wait");
 }
 
-/// Checks four nodes: n4 has a kernel of Debian 13, the others a kernel of Debian 12.
+/// Checks four nodes. n4 has a kernel of Debian 13, and the other nodes have a kernel of Debian
+/// 12.
 pub(crate) fn assert_other_kernel_is_named(lab: &Cluster, set: &str) {
     let found = findings(lab, set, &[]);
     let fix = fix(&found, &["n4"], "kernel.differs");
@@ -150,8 +151,8 @@ pub(crate) fn assert_other_kernel_is_named(lab: &Cluster, set: &str) {
     assert!(what.contains("; 3 of 4 hosts have 6.1."), "{what}");
 }
 
-/// Drops RoCE packets of n3 in both directions with nftables, and removes the rules as the fix
-/// says.
+/// Drops RoCE packets of n3 in both directions with nftables, then removes the rules that the fix
+/// lists.
 pub(crate) fn assert_firewall_is_found(lab: &Cluster, set: &str) {
     let active = ["--active"];
     assert_healthy(lab, set, &active, "healthy nodes");
@@ -170,7 +171,7 @@ pub(crate) fn assert_firewall_is_found(lab: &Cluster, set: &str) {
     assert_healthy(lab, set, &active, "without the rules");
 }
 
-/// Types the fixes of mounts of n2 that use TCP, although n1 serves NFS over RDMA and TCP.
+/// Runs the fixes of mounts of n2 that use TCP although n1 serves NFS over RDMA.
 pub(crate) fn assert_fixes_of_nfs_work(lab: &Cluster) {
     let set = "n[1-2]";
     let address = consumers::serve_nfs(lab);
@@ -182,7 +183,7 @@ pub(crate) fn assert_fixes_of_nfs_work(lab: &Cluster) {
         let remount = fix(&found, &["n2"], "connection.fallback_confirmed");
         assert_eq!(found.len(), 1, "{}", listed(&found));
         assert_eq!(found[0]["subject"], "nfs /mnt/data", "{}", listed(&found));
-        // The fix says to unmount all mounts over TCP first.
+        // The fix requires that all mounts over TCP are unmounted first.
         consumers::run(lab, "n2", &format!("umount {mount_points}"));
         type_fix(lab, "n2", remount, &[]);
         assert_healthy(lab, set, &[], "after the fix");

@@ -16,18 +16,18 @@ use rdmactl::fleet::Watchdog;
 use rdmactl::{clock, render};
 use serde_json::Value;
 
-/// What uploads and logins may take on an emulated node.
+/// Time limit of rdmactl for a host: uploads and logins are slow on an emulated node.
 pub const TIMEOUT: &str = "60s";
 
-/// Longest time of a command, for timeout(1): a command that takes longer hangs.
+/// Time limit of a command, for timeout(1). A command that takes longer hangs.
 const LIMIT: &str = "600s";
 
-/// Waits; clippy.toml forbids `thread::sleep`.
+/// Waits for a time. clippy.toml forbids `thread::sleep`.
 pub fn wait(time: Duration) {
     assert!(!Watchdog::start().expect("a thread").wait_cancelled(time));
 }
 
-/// A lab of this process: it goes down when the process ends, however it ends.
+/// Lab of this process. The lab is shut down when the process ends for any reason.
 pub struct Cluster {
     name: String,
     ssh_config: PathBuf,
@@ -36,7 +36,7 @@ pub struct Cluster {
 /// Exit status of timeout(1) for a command that did not end in time.
 const TIMED_OUT: i32 = 124;
 
-/// What a command answered.
+/// Exit code, JSON and stderr of a command.
 pub struct Answer {
     pub code: i32,
     pub json: Value,
@@ -60,7 +60,8 @@ impl Answer {
     }
 }
 
-/// The lab with nodes of three Debian releases, clean: one test has it at a time.
+/// Returns the lab with nodes of three Debian releases, reset to a clean state. Only one test at
+/// a time uses the lab.
 pub fn roce() -> MutexGuard<'static, Cluster> {
     static LAB: OnceLock<Mutex<Cluster>> = OnceLock::new();
     let lab = LAB.get_or_init(|| {
@@ -72,14 +73,15 @@ pub fn roce() -> MutexGuard<'static, Cluster> {
     cluster
 }
 
-/// Two nodes for those who use RDMA: what is mounted and connected there stays until the end.
+/// Starts a lab with two nodes for consumers of RDMA. Mounts and connections stay until the lab
+/// is shut down.
 pub fn consumers() -> Cluster {
     let cluster = Cluster::up("consumers", &["--nodes", "2"]);
     cluster.lab(&["reset"]);
     cluster
 }
 
-/// The binary under test: it runs here and on nodes with an older C library.
+/// Returns the path of the binary under test, which also runs on nodes with an older C library.
 pub fn binary() -> PathBuf {
     let path = env::var_os("RDMACTL_NODE_BINARY")
         .expect("RDMACTL_NODE_BINARY names the portable binary: make release");
@@ -99,7 +101,7 @@ impl Cluster {
         Self { ssh_config, ..lab }
     }
 
-    /// Runs `lab/lab`; the test fails when that does.
+    /// Runs `lab/lab`. The test fails if `lab/lab` fails.
     pub fn lab(&self, arguments: &[&str]) -> String {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("lab/lab");
         let output = Command::new(script)
@@ -112,7 +114,7 @@ impl Cluster {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// Runs a command on a node; what it printed.
+    /// Runs a command on a node. Returns its stdout.
     pub fn on(&self, node: &str, command: &str) -> String {
         let output = self.ssh(node, command);
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -128,8 +130,8 @@ impl Cluster {
         ssh
     }
 
-    /// Starts waiting on a node until a shell condition holds; the wait itself is under way when
-    /// this returns, and over when the answer has been called.
+    /// Starts to wait on a node until a shell condition holds. The wait has begun when this
+    /// function returns. The returned function blocks until the condition holds.
     pub fn wait_on(&self, node: &str, condition: &str) -> impl FnOnce() + use<> {
         let wait = format!(
             "echo waits; i=0; until {condition} >/dev/null || [ $((i += 1)) -gt 600 ]; \
@@ -146,7 +148,7 @@ impl Cluster {
         }
     }
 
-    /// What an older tool would print on a node, by the operator's rdmactl.
+    /// Returns the output of `rdmactl compat` for a node, run on this machine.
     pub fn compat(&self, node: &str, tool: &str) -> String {
         let output = Command::new(binary())
             .args(["compat", "--timeout", TIMEOUT, "-H", node, "-F"])
@@ -163,7 +165,7 @@ impl Cluster {
         Answer::of(arguments, self.start_with_limit(arguments))
     }
 
-    /// Starts rdmactl, whose JSON comes at its end.
+    /// Starts rdmactl, which prints its JSON at the end.
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.spawn(Command::new(binary()), arguments)
     }
@@ -182,18 +184,18 @@ impl Cluster {
         command.spawn().expect("rdmactl runs")
     }
 
-    /// The file of `-F`, by which rdmactl and ssh reach the nodes.
+    /// Returns the ssh configuration for `-F` of rdmactl and ssh.
     pub fn ssh_config(&self) -> &Path {
         &self.ssh_config
     }
 
-    /// Pings every pair of the set.
+    /// Pings all pairs of a host set.
     pub fn matrix(&self, set: &str, alive: &[&str]) -> Matrix {
         self.ping(&["--matrix", set, "--slot", "100ms"], alive)
     }
 
-    /// Pings; proves that the answer fits the schema, and that nothing stays on any node that can still be
-    /// asked.
+    /// Runs a ping. Checks that the JSON fits the schema, and that no agent and no worker is left
+    /// on the nodes in `alive`.
     pub fn ping(&self, flags: &[&str], alive: &[&str]) -> Matrix {
         let answer = self.rdmactl(&[&["ping"], flags].concat());
         let schema = render::schema_of::<render::PingDocument<'_>>();
@@ -208,10 +210,10 @@ impl Cluster {
         matrix
     }
 
-    /// Waits until no agent, no worker and no user's queue pair is on a node.
+    /// Waits until a node has no agent, no worker and no queue pair of a process.
     pub fn assert_nothing_left(&self, node: &str) {
         let start = clock::now();
-        // The kernel's own queue pairs have their owner in brackets.
+        // The owner of a queue pair of the kernel is in brackets.
         let look = "qps=$(rdma resource show qp) || exit 1; pgrep -a rdmactl; pgrep -af '[a]gent worker'; \
                     echo \"$qps\" | grep comm | grep -v '\\['; echo looked";
         loop {
@@ -227,7 +229,7 @@ impl Cluster {
     }
 }
 
-/// The answer of a ping run.
+/// Result of a ping run.
 pub struct Matrix(pub Answer);
 
 impl std::fmt::Debug for Matrix {
@@ -255,7 +257,8 @@ impl Matrix {
         self.0.json["hosts"][host]["name"].as_str().expect("a name")
     }
 
-    /// All pairs with `host` have the code, each at one of the stages; all others are well.
+    /// Asserts that each pair with `host` has one of the codes at one of the stages, and that all
+    /// other pairs are ok.
     pub fn assert_only(&self, host: &str, codes: &[&str], stages: &[&str]) {
         assert_eq!(self.0.code, 1, "{self:?}");
         for pair in self.pairs() {
@@ -271,8 +274,8 @@ impl Matrix {
         }
     }
 
-    /// A fault in the middle of the run: pairs with `host` that were done before it are well, at
-    /// least one got the code, and all other pairs are well.
+    /// Asserts the result of a fault during the run: at least one pair with `host` has the code,
+    /// and all other pairs are ok.
     pub fn assert_from_some_point_on(&self, host: &str, code: &str) {
         assert_eq!(self.0.code, 1, "{self:?}");
         let with = self.codes(|pair| self.is_with(pair, host));
@@ -291,7 +294,7 @@ impl Matrix {
         pairs.map(|pair| pair["verdict"]["code"].as_str().expect("a code")).collect()
     }
 
-    /// Every pair is well and was measured.
+    /// Asserts that all pairs are ok and were measured.
     pub fn assert_all_well(&self, pairs: usize) {
         assert_eq!((self.0.code, self.pairs().len()), (0, pairs), "{self:?}");
         for pair in self.pairs() {

@@ -1,4 +1,5 @@
-//! Real consumers of RDMA on two nodes: n1 serves, n2 asks, and `rdmactl connections` tells them apart.
+//! Real consumers of RDMA on two nodes: n1 is the server, and n2 is the client. The output of
+//! `rdmactl connections` must have each connection with its transport and verdict.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 
-/// n1: NFS over RDMA and over TCP.
+/// Script for n1: NFS over RDMA and over TCP.
 const NFS_SERVER: &str = r"
 set -e
 modprobe -a nfsd rpcrdma
@@ -22,7 +23,7 @@ exportfs -ra
 rpc.nfsd -N 3 --rdma=20049 2
 ";
 
-/// n1: an NVMe target and an iSCSI target, each over RDMA and over TCP.
+/// Script for n1: an NVMe target and an iSCSI target, each over RDMA and over TCP.
 const SERVER: &str = r"
 set -e
 modprobe -a nvmet nvmet-tcp nvmet-rdma loop target_core_mod iscsi_target_mod ib_isert tcp_diag smc smc_diag
@@ -55,7 +56,7 @@ echo 1 > $group/attrib/cache_dynamic_acls; echo 0 > $group/attrib/demo_mode_writ
 echo 1 > $group/enable
 ";
 
-/// n2: mounts, controllers and sessions.
+/// Script for n2: mounts, controllers and sessions.
 const CLIENT: &str = r"
 set -e
 modprobe -a nfs rpcrdma nvme-tcp nvme-rdma ib_iser iscsi_tcp tcp_diag smc smc_diag
@@ -75,7 +76,8 @@ iscsiadm -m node -T iqn.2026-01.lab:disk -p $ADDRESS:3261 -I iser -o new
 iscsiadm -m node -T iqn.2026-01.lab:disk -p $ADDRESS:3261 -I iser --login
 ";
 
-/// n1: processes that wait, and a listener that speaks TCP only. Those that spin yield to whoever looks.
+/// Script for n1: servers, and a listener without SMC. Servers that poll run with low priority,
+/// so that rdmactl gets CPU time.
 const WAITING: &str = r"
 set -e
 setsid rping -s -a $ADDRESS -p 7174 > /dev/null 2>&1 &
@@ -87,7 +89,7 @@ setsid perl -MSocket -e '
 sleep 1
 ";
 
-/// n2: those that talk with them; a socket of SMC (43) among them.
+/// Script for n2: clients of the servers, and an SMC socket (address family 43).
 const TALKING: &str = r"
 set -e
 setsid rping -c -a $ADDRESS -p 7174 -C 1000000 > /dev/null 2>&1 &
@@ -98,7 +100,7 @@ setsid perl -MSocket -e '
 sleep 5
 ";
 
-/// n1: a socket of RDS (21) that waits.
+/// Script for n1: an RDS socket (address family 21) that receives.
 const RDS_WAITING: &str = r"
 set -e
 modprobe -a rds_rdma rds_tcp tcp_diag
@@ -107,7 +109,7 @@ setsid perl -MSocket -e '
     recv(R, $b, 100, 0) while 1' > /dev/null 2>&1 &
 ";
 
-/// n2: one more that sends to it.
+/// Script for n2: an RDS socket that sends to n1.
 const RDS_TALKING: &str = r"
 set -e
 modprobe -a rds_rdma rds_tcp tcp_diag
@@ -117,7 +119,7 @@ setsid perl -MSocket -e '
     while (1) { send(R, q(x), 0, sockaddr_in(4000, inet_aton($ENV{ADDRESS}))); select(undef, undef, undef, 0.5) }' > /dev/null 2>&1 &
 ";
 
-/// Starts NFS on n1, over RDMA and over TCP; returns the address of n1.
+/// Starts NFS over RDMA and over TCP on n1. Returns the address of n1.
 pub(crate) fn serve_nfs(lab: &Cluster) -> String {
     run(lab, "n1", NFS_SERVER);
     address(lab)
@@ -130,7 +132,7 @@ fn address(lab: &Cluster) -> String {
     cidr.split('/').next().expect("an address").to_owned()
 }
 
-/// Boots nothing: `lab` is up and clean.
+/// Starts all consumers and checks the rows of `rdmactl connections`. `lab` must be up and clean.
 pub(crate) fn assert_told(lab: &Cluster) {
     let address = address(lab);
     assert_rds_told(lab, &address);
@@ -140,7 +142,8 @@ pub(crate) fn assert_told(lab: &Cluster) {
     run(lab, "n1", &format!("export ADDRESS={address}\n{WAITING}"));
     run(lab, "n2", &format!("export ADDRESS={address}\n{TALKING}"));
     let before = state(lab);
-    // On a busy machine some connect still while the two nodes are read: a row for each end then.
+    // On a busy machine, rdmactl may read the nodes while clients still connect. Each end of such
+    // a connection is then a row of its own.
     let settled = Deadline::after(Duration::from_secs(60));
     let rows = loop {
         let answer = lab.rdmactl(&["connections", "-H", "n[1-2]"]);
@@ -150,7 +153,7 @@ pub(crate) fn assert_told(lab: &Cluster) {
             break rows;
         }
     };
-    // Looking loads, mounts and connects nothing.
+    // rdmactl loads no module and mounts nothing.
     assert_eq!(state(lab), before);
     let is = |start: &str, end: &str| {
         assert!(
@@ -166,14 +169,14 @@ pub(crate) fn assert_told(lab: &Cluster) {
     is("n2 nvmeof nvme1 client n1", "rdma ok");
     is("n2 iscsi session1 client n1", "tcp tcp");
     is("n2 iscsi session2 client n1", "rdma ok");
-    // Both ends are one row, that of the client or of the first host.
+    // Both ends of a connection are one row, in the report of the client or of the first host.
     is("n1 process rping[", "peer n2: rdma ok");
     is("n1 process ib_send_lat[", "peer n2: rdma ok");
     is("n1 process ucx_perftest[", "peer n2: tcp tcp_configured");
     is("n1 rds ", "peer n2: rdma ok");
     is("n2 smc perl[", "peer n1: tcp fallback_confirmed");
     assert_eq!(rows.len(), 12, "{}", rows.join("\n"));
-    // The ports count the packets of these programs as well, so the counts of a ping say nothing.
+    // The ports also count the packets of these programs, so a ping cannot count lost packets.
     let ping = lab.rdmactl(&["ping", "n1", "n2"]);
     assert_eq!(ping.code, 0, "{}", ping.stderr);
     let [warning] = ping.json["warnings"].as_array().expect("warnings").as_slice() else {
@@ -184,7 +187,7 @@ pub(crate) fn assert_told(lab: &Cluster) {
     for pair in ping.json["pairs"].as_array().expect("pairs") {
         assert_eq!(pair["packets"], Value::Null, "{pair}");
     }
-    // A server that is gone hangs whoever asks it, and nobody else.
+    // Without the NFS server, processes that access the mounts hang, but rdmactl does not hang.
     lab.on("n1", "rpc.nfsd 0");
     lab.on("n2", "for at in tcp rdma; do (stat -f /mnt/$at > /dev/null 2>&1 &); done; sleep 3");
     let hung = lab.on("n2", "cat /proc/[0-9]*/wchan 2>/dev/null | grep -c rpc; pgrep -c -x stat");
@@ -194,7 +197,8 @@ pub(crate) fn assert_told(lab: &Cluster) {
     assert!(rows.iter().any(|row| row.starts_with("n2 nfs /mnt/tcp client")), "{rows:?}");
 }
 
-/// RDS alone, before anybody else needs the device that n2 loses and gets back.
+/// Checks RDS alone, before other consumers use the device: the test removes the device of n2 and
+/// adds it again.
 fn assert_rds_told(lab: &Cluster, address: &str) {
     let wait = || run(lab, "n1", &format!("export ADDRESS={address}\n{RDS_WAITING}"));
     let talk = || run(lab, "n2", &format!("export ADDRESS={address}\n{RDS_TALKING}"));
@@ -213,14 +217,15 @@ fn assert_rds_told(lab: &Cluster, address: &str) {
     wait();
     talk();
     is_told("rdma", "ok");
-    // A socket keeps the transport that it was bound to: this one waits, the next one goes by TCP.
+    // A socket keeps the transport to which it was bound. The old socket is down, and the new
+    // socket uses TCP.
     run(lab, "n2", "rdma link delete rxe0");
     becomes("n2", "down");
     talk();
     is_told("tcp", "fallback_confirmed");
     run(lab, "n2", "rdma link add rxe0 type rxe netdev eth1");
     is_told("mixed", "mixed");
-    // What is advised helps.
+    // The test follows the fix of the verdict: without the module rds_tcp, RDS uses RDMA again.
     for node in ["n1", "n2"] {
         run(lab, node, "pkill -x perl; while pgrep -x perl; do :; done; modprobe -r rds_tcp");
     }

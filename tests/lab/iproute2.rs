@@ -1,13 +1,14 @@
-//! What `rdma` of iproute2 says on a node, held against ours field by field: each field goes where
-//! docs/fields.tsv says that it goes, and must have the same value there.
+//! Compares the output of `rdma` of iproute2 on a node with rdmactl, field by field.
+//! docs/fields.tsv names the column of each field, which must have the same value.
 
 use serde_json::Value;
 
 use super::cluster::Cluster;
 use super::table::{Field, fields};
 
-/// Both ends of an rping, on `rxe` also a server of `ibv_rc_pingpong`: all kinds of objects. Who plays
-/// is stopped when it has played, so that numbers of packets of queue pairs stand still and are not 0.
+/// Script that creates objects of all kinds: both ends of an rping, and on soft-RoCE a server of
+/// `ibv_rc_pingpong`. The script stops rping after some packets, so that the packet numbers of
+/// queue pairs are constant and not 0.
 const PLAY: &str = r#"
 address=$(ip -4 -o addr show dev eth1 | sed 's/.*inet //; s,/.*,,')
 play() { setsid timeout 1200 "$@" </dev/null >/dev/null 2>&1 & }
@@ -29,7 +30,7 @@ numbers() {
 until [ "$(numbers)" = "$(numbers)" ]; do sleep 0.1; done
 "#;
 
-/// The calls, each with its name in docs/fields.tsv.
+/// Arguments of `rdma`, each with the name of the tool in docs/fields.tsv.
 const CALLS: [(&str, &str); 13] = [
     ("dev show", "rdma dev"),
     ("link show", "rdma link"),
@@ -46,11 +47,11 @@ const CALLS: [(&str, &str); 13] = [
     ("statistic qp mode", "rdma statistic qp mode"),
 ];
 
-/// Fields of queue pairs that iWARP does not have: the kernel sends what siw left in them, on 5.10
-/// what was on its stack. Ours are absent.
+/// Fields of queue pairs that iWARP does not have. The kernel sends undefined values: siw does
+/// not set them, and on Linux 5.10 they come from the stack. In rdmactl they are absent.
 const NOT_OF_IWARP: [&str; 4] = ["rqpn", "rq-psn", "sq-psn", "path-mig-state"];
 
-/// Plays on each node, and compares.
+/// Creates objects on each node, and compares iproute2 with rdmactl.
 pub(crate) fn assert_matched(lab: &Cluster, set: &str, nodes: &[&str]) {
     for node in nodes {
         lab.on(node, PLAY);
@@ -81,7 +82,8 @@ pub(crate) fn assert_matched(lab: &Cluster, set: &str, nodes: &[&str]) {
     }
 }
 
-/// Asks all, each answer below its call; then which threads there are.
+/// Returns a script that prints the output of each call below its name, and then the threads of
+/// all processes.
 fn questions() -> String {
     let calls = CALLS.map(|(call, _)| format!("'{call}'")).join(" ");
     format!(
@@ -90,14 +92,14 @@ fn questions() -> String {
     )
 }
 
-/// The lines below a call.
+/// Returns the lines below the name of a call.
 fn answer<'said>(said: &'said str, call: &str) -> &'said str {
     let head = format!("## {call}\n");
     let (_, rest) = said.split_once(&head).unwrap_or_else(|| panic!("{call} was not asked"));
     rest.split_once("## ").map_or(rest, |(answer, _)| answer).trim()
 }
 
-/// What rdmactl said of one node.
+/// Reports of rdmactl about one node.
 struct Ours<'lab> {
     node: &'lab str,
     claims: &'lab [Field],
@@ -113,9 +115,9 @@ impl Ours<'_> {
         for (call, tool) in CALLS {
             let text = answer(said, call);
             let rows: Vec<Value> = match (call, text) {
-                // iproute2 5.9 has no such calls.
+                // iproute2 5.9 does not have these calls.
                 ("resource show ctx" | "resource show srq", "") if is_old => continue,
-                // It is no JSON in any release.
+                // No release prints JSON for this call.
                 ("system show", text) => vec![words(text)],
                 (_, text) => serde_json::from_str(text)
                     .unwrap_or_else(|error| panic!("{}: {call}: {error}: {text}", self.node)),
@@ -129,11 +131,11 @@ impl Ours<'_> {
                 }
             }
         }
-        // No soft driver binds queue pairs to counters: there is nothing that could differ.
+        // No software driver binds queue pairs to counters, so the list is empty.
         assert_eq!(answer(said, "statistic qp show"), "[]", "{}", self.node);
     }
 
-    /// What is listed is all, and is counted.
+    /// Asserts that rdmactl lists as many objects as iproute2.
     fn assert_as_many(&self, call: &str, rows: &[Value]) {
         let listed = |kind: &str| {
             let all = self.resources["resources"].as_array().expect("resources");
@@ -142,14 +144,14 @@ impl Ours<'_> {
         let (node, devices) = (self.node, self.devices["devices"].as_array().expect("devices"));
         if let Some(kind) = call.strip_prefix("resource show ") {
             assert_eq!(listed(kind), rows.len(), "{node}: {call}");
-            // Both players live: the answer is of something.
+            // Both ends of the rping exist, so the list is not empty.
             assert!(rows.len() >= 2 || kind == "srq", "{node}: {call}: {rows:?}");
         } else if call == "resource show" {
             let known = |kind: &&String| !["ifindex", "ifname"].contains(&kind.as_str());
             for (kind, count) in
                 rows[0].as_object().expect("counts").iter().filter(|it| known(&it.0))
             {
-                // Kernels before 6.1 count contexts, and cannot list them.
+                // Kernels before 6.1 count contexts but do not list them.
                 let is_listed = kind != "ctx" || listed("ctx") > 0;
                 assert!(!is_listed || *count == listed(kind), "{node}: {kind}: {count}");
             }
@@ -188,13 +190,13 @@ impl Ours<'_> {
         };
         let is_resource = tool.starts_with("rdma resource show ");
         let name = match field {
-            // In each answer of iproute2; by it we have found our device.
+            // Each row of iproute2 has the device, by which the test found the device of rdmactl.
             "ifname" => return,
             "ifindex" => {
                 assert_eq!(*theirs, of_device(self.devices)["netlink"]["index"], "{place}");
                 return;
             }
-            // Likewise the port.
+            // The port was also used to find the row.
             "port" if !is_resource => {
                 of_port(self.ports);
                 return;
@@ -226,7 +228,7 @@ impl Ours<'_> {
                 let resource = self.resource(tool, row, place);
                 let is_iwarp = of_device(self.devices)["node_type"] == "rnic";
                 let is_unset = is_iwarp && tool.ends_with(" qp");
-                // siw tells none before 6.8; of our releases only Debian 13 has a newer kernel.
+                // siw reports no state before Linux 6.8. Only Debian 13 has a newer kernel.
                 let kernel = self.devices["kernel"].as_str().expect("a kernel");
                 let is_no_state = field == "state" && !kernel.starts_with("6.12");
                 let ours = of_resource(resource, path);
@@ -239,7 +241,7 @@ impl Ours<'_> {
             _ => panic!("{column}: {place}"),
         };
         if whose == "counter" {
-            // A stray packet may come at any time: ours was read between two answers of theirs.
+            // Counters may increase at any time. rdmactl read them between two calls of iproute2.
             let later: Value = serde_json::from_str(answer(said, "later")).expect("JSON");
             let [theirs, ours, later] = [theirs, &ours, &later[0][field]].map(Value::as_u64);
             assert!(ours.is_some() && theirs <= ours && ours <= later, "{ours:?}: {place}");
@@ -249,7 +251,7 @@ impl Ours<'_> {
         assert!(is_same(tool, field, &theirs, &ours), "{theirs} and {ours}: {place}");
     }
 
-    /// Our object of the kind and number.
+    /// Returns the object of rdmactl with the kind and the number of a row.
     fn resource(&self, tool: &str, row: &serde_json::Map<String, Value>, place: &str) -> &Value {
         let kind = tool.rsplit(' ').next().expect("a kind");
         let theirs = number_key(kind).replace('_', "-");
@@ -263,7 +265,7 @@ impl Ours<'_> {
     }
 }
 
-/// The key of an object's own number.
+/// Returns the JSON key of the number of an object.
 fn number_key(kind: &str) -> &'static str {
     match kind {
         "qp" => "lqpn",
@@ -277,7 +279,7 @@ fn number_key(kind: &str) -> &'static str {
     }
 }
 
-/// The value of a column of `resources` in JSON.
+/// Returns the value of a column of `resources` in JSON.
 fn of_resource(resource: &Value, path: &str) -> Value {
     let owner = &resource["owner"];
     match path {
@@ -293,13 +295,14 @@ fn at<'value>(value: &'value Value, path: &str) -> &'value Value {
     path.split('.').fold(value, |value, key| &value[key])
 }
 
-/// `netns shared copy-on-fork on`
+/// Parses pairs of words: `netns shared copy-on-fork on`.
 fn words(text: &str) -> Value {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.chunks(2).map(|pair| (pair[0].to_owned(), Value::from(pair[1]))).collect()
 }
 
-/// iproute2 prints who made an object, which may be a thread; ours is its process.
+/// Returns the process of a thread. iproute2 prints the thread that created an object, and
+/// rdmactl prints its process.
 fn process(thread: &Value, said: &str) -> Value {
     let end = format!("/task/{thread}");
     let path = answer(said, "threads").lines().find(|path| path.ends_with(&end));
@@ -307,11 +310,11 @@ fn process(thread: &Value, said: &str) -> Value {
     process.parse::<u32>().expect("a number").into()
 }
 
-/// Whether both mean the same, where iproute2 spells it differently or by release.
+/// True if two values are equal, also if iproute2 formats the value differently.
 fn is_same(tool: &str, field: &str, theirs: &Value, ours: &Value) -> bool {
     let text = theirs.as_str().unwrap_or_default();
     match (tool, field) {
-        // Words until 5.x, true and false since.
+        // iproute2 prints `on` and `off` up to 5.x, and later `true` and `false`.
         (_, "adaptive-moderation" | "copy-on-fork" | "privileged-qkey" | "monitor") => match text {
             "" => theirs == ours,
             word => *ours == (word == "on"),
@@ -320,14 +323,14 @@ fn is_same(tool: &str, field: &str, theirs: &Value, ours: &Value) -> bool {
             let plain = |text: &str| text.replace('_', "").to_lowercase();
             plain(text) == plain(ours.as_str().unwrap_or_default())
         }
-        // Bits newer than iproute2 are UNKNOWN there and have their names here.
+        // iproute2 prints UNKNOWN for bits that are newer than iproute2.
         ("rdma dev" | "rdma link", "caps") => {
             let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
             let (theirs, ours) = (list(theirs), list(ours));
             let same = |(theirs, ours): (&Value, &Value)| theirs == ours || theirs == "UNKNOWN";
             theirs.len() == ours.len() && theirs.iter().zip(&ours).all(same)
         }
-        // It has no 0x.
+        // iproute2 prints keys as hexadecimal numbers without `0x`.
         (_, "rkey" | "lkey" | "local_dma_lkey") => {
             u32::from_str_radix(text, 16).is_ok_and(|key| *ours == key)
         }

@@ -1,8 +1,9 @@
-//! The older tools of a node beside `rdmactl compat`.
+//! Compares the older tools of a node with `rdmactl compat`.
 
 use super::cluster::Cluster;
 
-/// Every call of an older tool that a node has, beside ours: stdout, stderr and exit code.
+/// Script that runs each older tool and `rdmactl compat` on a node, and compares stdout, stderr
+/// and exit code.
 const SIDE_BY_SIDE: &str = r#"
 for call in ibstat 'ibstat -l' 'ibstat -s' 'ibstat -p' 'ibstat -V' 'ibstat -h' \
     "ibstat $(ls /sys/class/infiniband | head -1) 1" 'ibstat nowhere_0' \

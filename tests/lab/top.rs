@@ -7,7 +7,7 @@ use portable_pty::CommandBuilder;
 use crate::cluster::{self, Cluster};
 use crate::terminal::Terminal;
 
-/// Starts `top` in a directory, to which the key w writes recordings.
+/// Starts `top` in a directory. The key w writes recordings to this directory.
 pub(crate) fn start(lab: &Cluster, folder: &Path, arguments: &[&str]) -> Terminal {
     let mut command = CommandBuilder::new(cluster::binary());
     command.args(arguments);

@@ -1,8 +1,8 @@
 //! Finds cycles between the direct submodules of a module, in the tokens of the sources.
 //!
-//! Comments, visibilities and test code are no uses. Names are resolved through `use` items, so
-//! that an item that the parent re-exports counts as a use of the submodule that has the item.
-//! `layers` uses it.
+//! Comments, visibilities and test code do not count as uses. Names are resolved through `use`
+//! items. So an item that the parent re-exports counts as a use of the submodule that defines the
+//! item. `tests/layers.rs` uses this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,11 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// Names from the root of the crate, or as written in the source.
 type Path = Vec<String>;
 
-/// Submodules that each submodule uses, with the files that do.
+/// Submodules that each submodule uses, with the names of the files that contain the use.
 type Uses = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
-/// Number of re-exports between a name and its item; more are a cycle of names.
+/// Maximum number of re-exports between a name and its item. More re-exports are a cycle of
+/// names.
 const MAX_REEXPORTS: usize = 8;
 
 /// Paths of a module.
@@ -35,8 +36,8 @@ struct Modules {
     tests: Vec<Path>,
 }
 
-/// Returns the uses that are part of a cycle, as `parent: one -> other (files)`. `files` are
-/// names in `src` and texts.
+/// Returns the uses that are part of a cycle, as `parent: one -> other (files)`. `files` are the
+/// names of files in `src` with their texts.
 pub(super) fn cycles<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let mut modules = Modules::default();
     for (file, text) in files {
@@ -152,7 +153,7 @@ impl Modules {
         length
     }
 
-    /// Adds the paths of a `use` item, or of its braces, behind a prefix.
+    /// Adds the paths of a `use` item, or of its braces, with a prefix.
     fn read_use(&mut self, module: &Path, prefix: &Path, trees: &[TokenTree]) {
         for tree in trees.split(|token| is_mark(token, ',')) {
             let mut path = prefix.clone();
@@ -225,7 +226,7 @@ impl Modules {
         Some(module)
     }
 
-    /// Resolves a name that a `use` item brings into a module, and the names behind it.
+    /// Resolves a name that a `use` item brings into a module, and the names after it.
     fn imported(
         &self,
         module: &Path,
@@ -247,7 +248,8 @@ fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// True for the place in `pub(crate)` and `pub(in crate::model)`, but not for a tuple field.
+/// True for the parentheses in `pub(crate)` and `pub(in crate::model)`, but not for a tuple
+/// field.
 fn is_restriction(place: TokenStream) -> bool {
     let first = place.into_iter().next().map(|token| token.to_string());
     first.is_some_and(|word| matches!(word.as_str(), "crate" | "self" | "super" | "in"))

@@ -1,15 +1,15 @@
-//! Compares what the program makes with committed files; `RDMACTL_BLESS=1` rewrites them.
+//! Compares generated texts with committed files. `RDMACTL_BLESS=1` rewrites the files.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A path below the package's root.
+/// Returns a path below the directory of the package.
 pub(crate) fn package(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Compares; returns what to say when they differ.
+/// Compares a text with a committed file. Returns the first difference; `None` if they are equal.
 pub(crate) fn compare(path: &Path, made: &str) -> Option<String> {
     if env::var_os("RDMACTL_BLESS").is_some() {
         fs::create_dir_all(path.parent().expect("a committed file is in a directory"))

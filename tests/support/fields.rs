@@ -1,30 +1,31 @@
-//! docs/fields.tsv: the fields of the original tools, each with its column and its proof.
+//! docs/fields.tsv: the fields of the original tools, each with its column and a fixture that has
+//! a value.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-/// The table.
+/// Path of the table.
 const FIELDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/fields.tsv");
 
-/// One line of the table.
+/// Line of the table.
 #[derive(Debug, Clone)]
 #[allow(dead_code, reason = "not every test that reads the table needs all of it")]
 pub(crate) struct Field {
-    /// Whose field it is.
+    /// Tool that prints the field.
     pub(crate) tool: String,
-    /// The field as the tool prints it.
+    /// Name of the field in the output of the tool.
     pub(crate) name: String,
-    /// The listing that shows it.
+    /// Listing of rdmactl that shows the field.
     pub(crate) command: String,
-    /// The column there.
+    /// Column of the listing.
     pub(crate) column: String,
-    /// The rows that are meant, where not all: a column and its value.
+    /// Column and value that select the rows with the field; `None` if all rows have it.
     pub(crate) condition: Option<(String, String)>,
-    /// The fixture whose committed output has a value.
+    /// Fixture whose committed output has a value of the field.
     pub(crate) fixture: String,
 }
 
-/// All lines.
+/// Returns all lines of the table.
 pub(crate) fn fields() -> Vec<Field> {
     let table = fs::read_to_string(FIELDS).expect("the table");
     let field = |line: &str| {
@@ -44,8 +45,8 @@ pub(crate) fn fields() -> Vec<Field> {
     table.lines().filter(|line| !line.starts_with('#')).map(field).collect()
 }
 
-/// The commands that print every field of the table that a fixture proves, as CSV: the name of the
-/// golden file, and the arguments before `--from`.
+/// Returns the commands that print the fields with a value in a fixture, as CSV: name of the
+/// golden file, and arguments before `--from`.
 #[allow(dead_code, reason = "one test prints, the other reads")]
 pub(crate) fn cases(fixture: &str) -> Vec<(String, Vec<String>)> {
     let fields: Vec<Field> =

@@ -1,6 +1,7 @@
 //! Fabrics that ibsim simulates, with opensm as their subnet manager.
 //!
-//! ibsim replaces calls of the C library in programs that preload its library.
+//! Programs that run in the fabric preload the library of ibsim. The library replaces functions
+//! of the C library.
 #![allow(dead_code, reason = "not every test of fabrics needs all of it")]
 
 use std::env;
@@ -14,13 +15,13 @@ use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 
-/// The program.
+/// Path of rdmactl.
 pub(crate) const RDMACTL: &str = env!("CARGO_BIN_EXE_rdmactl");
 
-/// Set where the test runs within the simulator.
+/// Variable that is set in a process that runs in the simulated fabric.
 pub(crate) const INSIDE: &str = "RDMACTL_TEST_IBSIM";
 
-/// One switch with two hosts, in the form of `ibnetdiscover`.
+/// Switch with two hosts, in the format of `ibnetdiscover`.
 pub(crate) const FABRIC: &str = "\
 vendid=0x2c9
 devid=0xd2f0
@@ -45,7 +46,7 @@ Ca\t1 \"H-b83fd20300100010\"\t\t# \"node002 HCA-1\"
 [1](b83fd20300100011)\t\"S-b83fd20300a00100\"[2]\t\t# lid 0 lmc 0 \"leaf001\" lid 0 4xHDR
 ";
 
-/// A simulated fabric, which ends with this value.
+/// Simulated fabric. It ends when the value is dropped.
 pub(crate) struct Simulator {
     process: Child,
     pub(crate) folder: tempfile::TempDir,
@@ -59,12 +60,12 @@ impl Simulator {
         fs::write(&file, fabric).expect("a file");
         let socket = format!("rdmactl-{}", folder.path().display()).replace('/', "-");
         let mut process = Command::new("ibsim")
-            // More nodes, switches and ports than it has by default.
+            // The default limits of nodes, switches and ports are too small.
             .args(["-s", "-N", "8192", "-S", "1024", "-P", "65536"])
             .arg(&file)
             .current_dir(folder.path())
             .env("IBSIM_SOCKNAME", &socket)
-            // It spins at the end of its input.
+            // At the end of its input, ibsim runs in a busy loop.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -78,13 +79,13 @@ impl Simulator {
         Self { process, folder, socket }
     }
 
-    /// Types a command at its console.
+    /// Sends a command to the console of ibsim.
     pub(crate) fn console(&mut self, command: &str) {
         let console = self.process.stdin.as_mut().expect("a console");
         writeln!(console, "{command}").and_then(|()| console.flush()).expect("a console");
     }
 
-    /// Runs a test of this binary as a program of the host.
+    /// Runs a test of this binary as a program of the first host.
     pub(crate) fn run(&self, test: &str) {
         let output = Command::new(env::current_exe().expect("this test"))
             .args(["--exact", test, "--nocapture"])
@@ -114,18 +115,19 @@ pub(crate) fn preload() -> PathBuf {
     folders.map(library).find(|path| path.exists()).expect("the package ibsim-utils")
 }
 
-/// A subnet manager in the simulated fabric, which ends with this value.
+/// Subnet manager in the simulated fabric. It ends when the value is dropped.
 pub(crate) struct Manager {
     process: Child,
 }
 
 impl Simulator {
-    /// Starts opensm at the first host, and waits until the first sweep is done.
+    /// Starts opensm on the first host, and waits for the end of its first sweep.
     pub(crate) fn manage(&self) -> Manager {
         self.manage_at("H-b83fd20300100000", ".")
     }
 
-    /// Starts opensm at a host with a directory of its own, and waits as [`Self::manage`] does.
+    /// Starts opensm on a host with a directory of its own, and waits for the end of its first
+    /// sweep.
     pub(crate) fn manage_at(&self, host: &str, folder: &str) -> Manager {
         let folder = self.folder.path().join(folder);
         fs::create_dir_all(&folder).expect("a directory");
@@ -158,7 +160,7 @@ impl Simulator {
         ]
     }
 
-    /// Runs a program as one of the first host; returns its exit code and its output.
+    /// Runs a program on the first host. Returns exit code, stdout and stderr.
     pub(crate) fn runs(&self, program: &str, args: &[&str]) -> (i32, String, String) {
         let run = || {
             let mut command = Command::new(program);
@@ -178,7 +180,7 @@ impl Simulator {
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
     }
 
-    /// Runs `rdmactl fabric`; it must end with the exit code.
+    /// Runs `rdmactl fabric`, which must end with an exit code. Returns its stdout.
     pub(crate) fn fabric(&self, code: i32, args: &[&str]) -> String {
         let words: Vec<&str> = ["fabric"].iter().chain(args).copied().collect();
         let (got, out, errors) = self.runs(RDMACTL, &words);
@@ -189,14 +191,14 @@ impl Simulator {
 
 impl Drop for Manager {
     fn drop(&mut self) {
-        // opensm waits for the simulator when it is asked to end.
+        // On SIGTERM, opensm would wait for the simulator.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A fat tree in the form of `ibnetdiscover`: every leaf switch has a cable to every spine
-/// switch. Switches have 40 ports, or as many as their cables and one more.
+/// Returns a fat tree in the format of `ibnetdiscover`. Each leaf switch has a cable to each
+/// spine switch. Switches have 40 ports, or one more port than cables.
 pub(crate) fn fat_tree(spines: usize, leaves: usize, hosts: usize) -> String {
     let spine = |at: usize| format!("S-{:016x}", 0xb83f_d203_00b0_0000_u64 + at as u64 * 0x100);
     let leaf = |at: usize| format!("S-{:016x}", 0xb83f_d203_00a0_0000_u64 + at as u64 * 0x100);

@@ -1,4 +1,4 @@
-//! What keys and the mouse do to what is shown.
+//! Effects of keys and of the mouse on the screen of `rdmactl top`.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use rdmactl::tui::{Effect, Event, Glyphs, Theme, View};
@@ -14,7 +14,7 @@ fn mouse(screen: &mut Screen, kind: MouseEventKind, column: u16, row: u16) {
 
 const CLICK: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
-/// The line in which a text stands, and the column at which it begins.
+/// Returns the column and the row at which a text begins.
 fn place(text: &str, what: &str) -> (u16, u16) {
     let found = text.lines().enumerate().find_map(|(row, line)| {
         let at = line.find(what)?;
@@ -43,7 +43,7 @@ fn the_mouse_chooses_sorts_and_scrolls() {
     mouse(&mut screen, CLICK, column, row);
     assert!(screen.text((120, 40)).contains("PROBLEMS ▲"));
     assert_eq!(screen.chosen().as_deref(), Some("n07"));
-    // Beside the table nothing is chosen.
+    // A click beside the table chooses no row.
     mouse(&mut screen, CLICK, 0, 0);
     mouse(&mut screen, CLICK, 500, 200);
     assert_eq!(screen.chosen().as_deref(), Some("n07"));
@@ -58,9 +58,9 @@ fn by_its_name_a_column_of_numbers_shows_the_largest_first() {
 }
 
 #[test]
-fn the_first_row_stays_chosen_where_somebody_chose_it() {
+fn the_first_row_stays_chosen_after_a_movement() {
     let mut screen = screen(fleet);
-    // Nobody has moved: whatever comes first is chosen.
+    // Before the first movement, the first row of each order is chosen.
     screen.keys("r:host<Enter>r");
     assert_eq!(screen.chosen().as_deref(), Some("n64"));
     screen.keys("r");
@@ -74,7 +74,7 @@ fn the_first_row_stays_chosen_where_somebody_chose_it() {
 }
 
 #[test]
-fn escape_leaves_the_chosen_row_and_the_conditions_as_they_were() {
+fn escape_keeps_the_chosen_row_and_the_filters() {
     let mut screen = screen(fleet);
     screen.keys("/n1 or n05<Enter>jj");
     let chosen = screen.chosen();
@@ -83,7 +83,7 @@ fn escape_leaves_the_chosen_row_and_the_conditions_as_they_were() {
     screen.keys("<Esc>");
     assert_eq!(screen.chosen(), chosen);
     assert!(screen.text((120, 40)).contains("where n1 or n05"));
-    // And so does going back from what was gone into.
+    // Esc also restores the filter of a view after Enter has opened a row.
     screen.keys("x<Esc>/n06<Enter>2/mlx5_1<Enter>j1<Enter>");
     let ports = screen.text((120, 40));
     assert!(ports.contains("Ports of n06") && ports.contains("2 rows"), "{ports}");
@@ -94,7 +94,7 @@ fn escape_leaves_the_chosen_row_and_the_conditions_as_they_were() {
 }
 
 #[test]
-fn digits_keep_to_the_hosts_that_were_gone_into() {
+fn digits_keep_the_opened_host() {
     let mut screen = screen(fleet);
     screen.keys("1jj<Enter>");
     assert!(screen.text((120, 40)).contains("Hosts > Ports of n03"));
@@ -103,7 +103,8 @@ fn digits_keep_to_the_hosts_that_were_gone_into() {
         let text = screen.text((120, 40));
         assert!(text.contains(&format!("Hosts > {name} of n03")), "{text}");
     }
-    // From the pane as well; once more shows all, and Esc goes back.
+    // A digit also works in the details of a row. A second press shows all hosts, and Esc goes
+    // back.
     screen.keys("3i6");
     assert!(screen.text((120, 40)).contains("Hosts > Resources of n03"));
     screen.keys("<Esc>");
@@ -119,7 +120,7 @@ fn a_column_that_is_chosen_appears_and_the_usual_ones_come_back() {
     let usual = screen.text((80, 24));
     screen.keys("c<Home>j");
     let text = screen.text((80, 24));
-    assert!(text.contains("no space"), "those that do not fit say so: {text}");
+    assert!(text.contains("no space"), "columns without space are not marked: {text}");
     screen.keys(" <Esc>");
     assert!(screen.text((80, 24)).contains("  VIA  "));
     screen.keys("cu<Esc>");
@@ -138,11 +139,11 @@ fn the_help_is_searched() {
         "{text}"
     );
     screen.keys("q");
-    assert_eq!(screen.chosen().as_deref(), Some("n01"), "nothing else was left");
+    assert_eq!(screen.chosen().as_deref(), Some("n01"), "q closes only the help");
 }
 
 #[test]
-fn a_pair_of_the_matrix_is_gone_into_and_copied() {
+fn a_pair_of_the_matrix_is_opened_and_copied() {
     let mut screen = screen(fleet);
     assert_eq!(screen.keys("4<Enter>"), []);
     screen.event(Event::Matrix(matrix(6)));
@@ -156,9 +157,9 @@ fn a_pair_of_the_matrix_is_gone_into_and_copied() {
             copied.contains("n04 -> n02") && copied.contains("roce.udp4791_blocked"),
             "{copied}"
         );
-        assert!(!copied.contains("n05"), "that pair alone: {copied}");
+        assert!(!copied.contains("n05"), "another pair is copied: {copied}");
     }
-    // Another matrix may not have it.
+    // A smaller matrix does not have the pair.
     screen.keys("<Enter>");
     screen.event(Event::Matrix(matrix(2)));
     assert!(screen.text((120, 40)).contains("no longer exists"));
@@ -176,7 +177,7 @@ fn copied_row_of_an_unresponsive_host_has_its_age() {
 }
 
 #[test]
-fn every_view_says_how_old_what_silent_hosts_said_is() {
+fn every_view_shows_the_age_of_unresponsive_hosts() {
     let hosts = |_| {
         let mut silent = host("n02", &[]);
         silent.connections = vec![mount("n02", "/scratch", true)];
@@ -191,7 +192,7 @@ fn every_view_says_how_old_what_silent_hosts_said_is() {
         let row = text.lines().find(|line| line.contains("n02")).expect("a row");
         assert!(row.contains("~2min"), "{text}");
     }
-    // What lists findings is fresh itself.
+    // Findings have no age.
     screen.keys("5");
     assert!(!screen.text((80, 24)).contains("~2min"));
 }
@@ -213,7 +214,7 @@ fn errors_are_summed_from_the_start_or_from_when_they_were_set_to_0() {
     let row = sum(&mut screen);
     let count = |row: &str| row.split_whitespace().filter(|word| *word == "12").count();
     assert!(row.contains("n06") && count(&row) == 2 && !row.contains("204"), "{row}");
-    // The rate, and the sum since.
+    // The row has the rate (12) and the sum since the reset (24).
     screen.picture(BEFORE + 2, marks(BEFORE + 2));
     screen.keys("r");
     let row = sum(&mut screen);
@@ -241,15 +242,15 @@ fn in_ascii_names_of_others_are_ascii_too() {
 #[test]
 fn a_change_is_listed_for_five_minutes() {
     let mut screen = screen(marks);
-    let told = |screen: &mut Screen| {
+    let is_listed = |screen: &mut Screen| {
         screen.keys("5<Esc>/changed<Enter>");
         !screen.text((120, 40)).contains("No row matches")
     };
-    assert!(told(&mut screen));
+    assert!(is_listed(&mut screen));
     screen.picture(311, marks(311));
-    assert!(told(&mut screen));
+    assert!(is_listed(&mut screen));
     screen.picture(312, marks(312));
-    assert!(!told(&mut screen));
+    assert!(!is_listed(&mut screen));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Made-up fleets, as an engine would hand them to the screen.
+//! Simulated samples of hosts, in the form in which the engine of `top` sends them to the screen.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,21 +12,21 @@ use rdmactl::query::LIVE_PARTS;
 use rdmactl::tui::{LastResponse, Sample};
 use serde_json::{Value, json};
 
-/// The clock on the wall at the first picture: 2026-09-21 14:13:20 UTC.
+/// Wall-clock time of the first sample: 2026-09-21 14:13:20 UTC.
 const BEGIN_NS: u64 = 1_790_000_000_000_000_000;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A host with its answer.
+/// Host with its report.
 pub(crate) struct Host {
     pub(crate) report: HostReport,
-    /// How many seconds before the picture it answered.
+    /// Age of the report at the sample, in seconds; `None` if the host never responded.
     pub(crate) answered_s: Option<u64>,
     pub(crate) failure: Option<HostFailure>,
     pub(crate) connections: Vec<Connection>,
 }
 
-/// The picture so many seconds after the first.
+/// Returns the sample of hosts at a second after the first sample.
 pub(crate) fn picture(begin: Instant, second: u64, hosts: Vec<Host>) -> Arc<Sample> {
     let at = begin + Duration::from_secs(second);
     let mut picture = Sample {
@@ -47,7 +47,7 @@ pub(crate) fn picture(begin: Instant, second: u64, hosts: Vec<Host>) -> Arc<Samp
     Arc::new(picture)
 }
 
-/// A counter that counted so much in the last second.
+/// Returns a counter that increased by `per_s` in the last second.
 fn counter(group: &str, name: &str, unit: &str, per_s: u64) -> Value {
     json!({
         "name": name, "group": group, "value": per_s * 1_000 + 7, "unit": unit,
@@ -59,7 +59,7 @@ fn counter(group: &str, name: &str, unit: &str, per_s: u64) -> Value {
     })
 }
 
-/// A port with its traffic in bytes for each second.
+/// Returns a port with its traffic in bytes per second.
 pub(crate) fn port(number: u32, state: &str, rx: u64, tx: u64) -> Value {
     let is_active = state == "active";
     let (phys, rate) = if is_active { ("LinkUp", Some(400 * SECOND)) } else { ("Polling", None) };
@@ -78,7 +78,7 @@ pub(crate) fn port(number: u32, state: &str, rx: u64, tx: u64) -> Value {
     })
 }
 
-/// A device with ports. A device of mlx5 is hardware in a slot of its own.
+/// Returns a device with ports. A device named `mlx5_*` has a PCI address.
 pub(crate) fn device(name: &str, ports: &[Value]) -> Value {
     let pci = name.strip_prefix("mlx5_").map(|number| format!("0000:{number}7:00.0"));
     json!({
@@ -87,7 +87,7 @@ pub(crate) fn device(name: &str, ports: &[Value]) -> Value {
     })
 }
 
-/// A host that answered at the moment of the picture.
+/// Returns a host that responded at the time of the sample.
 pub(crate) fn host(name: &str, devices: &[Value]) -> Host {
     let mut report = HostReport::empty(name, Via::Agent);
     report.rdma_core = Some(true);
@@ -106,7 +106,7 @@ pub(crate) fn host(name: &str, devices: &[Value]) -> Host {
     Host { report, answered_s: Some(0), failure: None, connections: Vec::new() }
 }
 
-/// An NFS mount, by RDMA or fallen back to TCP.
+/// Returns an NFS mount that uses RDMA or has fallen back to TCP.
 pub(crate) fn mount(host: &str, instance: &str, is_rdma: bool) -> Connection {
     let (transport, verdict) = if is_rdma { ("rdma", "ok") } else { ("tcp", "fallback_confirmed") };
     let cause = json!({
@@ -138,7 +138,8 @@ pub(crate) fn mount(host: &str, instance: &str, is_rdma: bool) -> Connection {
     serde_json::from_value(json).expect("a connection")
 }
 
-/// A process with a queue pair and memory, and the kernel's own queue pair.
+/// Returns the resources of a process with a queue pair and memory, and a queue pair of the
+/// kernel.
 pub(crate) fn resources(state: &str) -> Vec<Resource> {
     let process = json!({ "process": { "pid": 4711, "name": "ib_write_bw" } });
     let kernel = json!({ "kernel": { "name": "ib_core" } });
@@ -158,14 +159,14 @@ fn failure(reason: Reason, detail: &str, fix: Option<&str>) -> HostFailure {
     HostFailure { reason, detail: detail.into(), fix: fix.map(str::to_owned) }
 }
 
-/// Traffic that rises and falls, in bytes for each second.
+/// Returns traffic that rises and falls, in bytes per second.
 fn wave(second: u64, host: u64) -> u64 {
     let step = (second * 3 + host * 5) % 24;
     let height = if step < 12 { step } else { 24 - step };
     height * 4 * SECOND / 12 * 10
 }
 
-/// One host that nobody named, with one card.
+/// Returns this host, with one device.
 pub(crate) fn one(second: u64) -> Vec<Host> {
     let ports = [port(1, "active", wave(second, 1), wave(second, 4) / 3)];
     let mut host = host("n01", &[device("mlx5_0", &ports)]);
@@ -175,7 +176,8 @@ pub(crate) fn one(second: u64) -> Vec<Host> {
     vec![host]
 }
 
-/// Hosts whose driver counts packets and no bytes, as soft-RoCE does, on links without a rate.
+/// Returns hosts whose driver counts packets but no bytes, like soft-RoCE. Their links have no
+/// rate.
 pub(crate) fn packets(second: u64) -> Vec<Host> {
     let one = |number: u64| {
         let rate = wave(second, number) / SECOND * 1_000;
@@ -196,12 +198,12 @@ pub(crate) fn packets(second: u64) -> Vec<Host> {
     (1..=4).map(one).collect()
 }
 
-/// A host with the RDMA core and nothing else.
+/// Returns a host with the RDMA core and without a device.
 pub(crate) fn empty(_: u64) -> Vec<Host> {
     vec![host("n01", &[])]
 }
 
-/// Three hosts of which one is there and well, and nobody knows of the others yet.
+/// Returns three hosts: one has responded, and rdmactl still connects to the others.
 pub(crate) fn connecting(second: u64) -> Vec<Host> {
     let mut hosts = one(second);
     for name in ["n02", "n03"] {
@@ -213,7 +215,7 @@ pub(crate) fn connecting(second: u64) -> Vec<Host> {
     hosts
 }
 
-/// Four hosts that could not be read.
+/// Returns four hosts that could not be read.
 pub(crate) fn not_read(_: u64) -> Vec<Host> {
     let one = |name: &str| {
         let mut host = unanswered(name);
@@ -225,12 +227,13 @@ pub(crate) fn not_read(_: u64) -> Vec<Host> {
     ["n01", "n02", "n03", "n04"].map(one).into()
 }
 
-/// 64 hosts with two ports each: one link is down, one host silent, two mounts fell back.
+/// Returns 64 hosts with two ports each. One link is down, one host does not respond, and two
+/// mounts fell back.
 pub(crate) fn fleet(second: u64) -> Vec<Host> {
     fleet_of(64, second)
 }
 
-/// The first so many of them.
+/// Returns the first hosts of [`fleet`].
 pub(crate) fn fleet_of(hosts: u64, second: u64) -> Vec<Host> {
     let one = |number: u64| {
         let name = format!("n{number:02}");
@@ -257,13 +260,13 @@ pub(crate) fn fleet_of(hosts: u64, second: u64) -> Vec<Host> {
     (1..=hosts).map(one).collect()
 }
 
-/// A host that never answered.
+/// Returns a host that never responded.
 fn unanswered(name: &str) -> Host {
     let report = HostReport::empty(name, Via::None);
     Host { report, answered_s: None, failure: None, connections: Vec::new() }
 }
 
-/// Hosts with everything that can be told of a host, a port, a connection or a process.
+/// Returns hosts with each state of a host, a port, a connection and a process.
 pub(crate) fn marks(second: u64) -> Vec<Host> {
     let good = device("mlx5_0", &[port(1, "active", 30 * SECOND, 29 * SECOND)]);
     let mut hosts = vec![host("n01", std::slice::from_ref(&good))];
@@ -323,7 +326,7 @@ pub(crate) fn marks(second: u64) -> Vec<Host> {
     hosts
 }
 
-/// A matrix over so many hosts, with one fault of each kind.
+/// Returns the report of a matrix of hosts, with one fault of each kind.
 pub(crate) fn matrix(hosts: usize) -> Arc<PingReport> {
     let names: Vec<Value> = (1..=hosts)
         .map(|at| json!({ "name": format!("n{at:02}"), "kernel": null, "failure": null }))
@@ -375,8 +378,8 @@ pub(crate) fn matrix(hosts: usize) -> Arc<PingReport> {
     Arc::new(serde_json::from_value(json).expect("a report"))
 }
 
-/// Two hosts: n01 loses its device in second 12, n02 had lost its own from second 5 to 9, and n03 did
-/// not respond from second 3 to 6.
+/// Returns three hosts. The device of n01 is removed in second 12. The device of n02 is missing
+/// from second 5 to 9. n03 does not respond from second 3 to 6.
 pub(crate) fn removed(second: u64) -> Vec<Host> {
     let of = |name: &str, gone: Option<u64>| {
         let mut host = host(name, &[device("mlx5_0", &[port(1, "active", 1 << 30, 1 << 29)])]);

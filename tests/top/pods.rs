@@ -1,4 +1,4 @@
-//! Hosts that are pods: a launcher's carrier runs the agent here, and a file makes a pod hang or go.
+//! Simulated pods: a launcher runs the agent on this machine. A file makes a pod hang or fail.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,32 +9,32 @@ use rustix::process::{Pid, Signal};
 
 use crate::terminal::Terminal;
 
-/// A place that is many hosts: each is this machine, where a copy of the program is the agent.
+/// Directory of the pods. Each pod is this machine, and its agent is a copy of rdmactl.
 pub(crate) struct Pods(tempfile::TempDir);
 
 impl Pods {
     pub(crate) fn new() -> Self {
         let folder = crate::folder();
         std::fs::copy(crate::PROGRAM, folder.path().join("rdmactl")).expect("a copy");
-        let carrier = folder.path().join("carrier");
+        let launcher = folder.path().join("launcher");
         let script = "#!/bin/sh\ncd \"${0%/*}\" || exit\n\
                       [ ! -e down-$1 ] || { echo no such pod >&2; exit 1; }\n\
                       [ ! -e slow-$1 ] || exec cat\nexec sh -c \"$2\"\n";
-        std::fs::write(&carrier, script).expect("a script");
+        std::fs::write(&launcher, script).expect("a script");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(carrier, mode).expect("a script");
+        std::fs::set_permissions(launcher, mode).expect("a script");
         Self(folder)
     }
 
-    /// The words of a command that shows them.
+    /// Returns the words of a `rdmactl top` command for the pods.
     fn top(&self, every: &str) -> [String; 8] {
-        let carrier = format!("{}/carrier {{host}} {{command}}", self.0.path().display());
+        let template = format!("{}/launcher {{host}} {{command}}", self.0.path().display());
         let words = [crate::PROGRAM, "top", "-H", "pod-[1-2]", every, "--launcher", "exec"];
-        let mut words = words.iter().map(|word| (*word).to_owned()).chain([carrier]);
+        let mut words = words.iter().map(|word| (*word).to_owned()).chain([template]);
         std::array::from_fn(|_| words.next().expect("eight words"))
     }
 
-    /// A terminal that shows them.
+    /// Starts `rdmactl top` for the pods in a terminal.
     pub(crate) fn show(&self, every: &str) -> Terminal {
         let mut command = CommandBuilder::new("env");
         command.arg(format!("PATH={}", self.path()));
@@ -50,17 +50,17 @@ impl Pods {
         }
     }
 
-    /// Where the program runs.
+    /// Returns the directory in which the program runs.
     pub(crate) fn folder(&self) -> &Path {
         self.0.path()
     }
 
-    /// Where the agents are found.
+    /// Returns a PATH with the agent.
     pub(crate) fn path(&self) -> String {
         format!("{}:/usr/bin:/bin", self.0.path().display())
     }
 
-    /// The agents that run.
+    /// Returns the running agents.
     pub(crate) fn agents(&self) -> Vec<Pid> {
         let agent = self.0.path().join("rdmactl");
         let processes = std::fs::read_dir("/proc").expect("processes").flatten();
@@ -72,21 +72,21 @@ impl Pods {
         processes.filter_map(number).collect()
     }
 
-    /// Waits until there are some.
+    /// Waits until an agent runs.
     pub(crate) fn await_agents(&self) {
         let deadline = Deadline::after(Duration::from_secs(20));
         while self.agents().is_empty() {
-            assert!(!deadline.is_over(), "no agent comes");
+            assert!(!deadline.is_over(), "no agent runs");
             std::thread::yield_now();
         }
     }
 
-    /// The file that makes a pod `down` or `slow`.
+    /// Returns the file whose existence makes a pod `down` or `slow`.
     pub(crate) fn mark(&self, how: &str, pod: &str) -> PathBuf {
         self.0.path().join(format!("{how}-{pod}"))
     }
 
-    /// A shell in which that command runs.
+    /// Starts a shell that runs `rdmactl top` for the pods.
     pub(crate) fn shell(&self) -> Terminal {
         let mut command = CommandBuilder::new("bash");
         command.args(["--norc", "--noprofile", "-i"]);

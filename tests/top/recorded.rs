@@ -1,4 +1,4 @@
-//! Hosts that were recorded, with all that is odd about them.
+//! Hosts from the captures of the fixtures, also with invalid data.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use rdmactl::source::Recorded;
 use crate::committed::package;
 use crate::pictures::Host;
 
-/// The hosts of one fixture, or of all.
+/// Returns the hosts of one fixture, or of all fixtures.
 pub(crate) fn hosts(fixture: Option<&str>) -> Vec<Host> {
     let folders = fs::read_dir(package("tests/fixtures")).expect("fixtures");
     let mut names: Vec<String> = folders

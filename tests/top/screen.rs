@@ -1,4 +1,4 @@
-//! A screen without a terminal: keys in, text and styles out.
+//! Screen of `rdmactl top` without a terminal: takes keys, and returns text and styles.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use rdmactl::tui::{
 
 use crate::pictures::{Host, picture};
 
-/// The state, with a clock of its own.
+/// State of `top`, with a simulated clock.
 pub(crate) struct Screen {
     state: State,
     scenes: Snapshots,
@@ -33,7 +33,7 @@ impl Screen {
     }
 
     pub(crate) fn with(settings: ViewSettings) -> Self {
-        // Far enough from the machine's start for ages of minutes.
+        // Hosts have ages of minutes, and an `Instant` cannot precede the boot of the machine.
         let begin = clock::now() + Duration::from_secs(10_000);
         Self { state: State::new(settings, begin), scenes: Snapshots::default(), begin, at: begin }
     }
@@ -42,13 +42,13 @@ impl Screen {
         self.state.update(self.at, event)
     }
 
-    /// Shows the hosts of a second.
+    /// Shows the sample of a second.
     pub(crate) fn picture(&mut self, second: u64, hosts: Vec<Host>) {
         self.at = self.begin + Duration::from_secs(second);
         self.show(Prepared::of(picture(self.begin, second, hosts)));
     }
 
-    /// The same, with another time on the wall.
+    /// Shows the sample of a second with another wall-clock time.
     pub(crate) fn picture_at(&mut self, second: u64, wall_s: u64, hosts: Vec<Host>) {
         self.at = self.begin + Duration::from_secs(second);
         let taken_ns = picture(self.begin, wall_s, Vec::new()).taken_ns;
@@ -56,30 +56,30 @@ impl Screen {
         self.show(Prepared::of(Arc::new(Sample { taken_ns, ..Sample::clone(&shown) })));
     }
 
-    /// Shows a picture.
+    /// Shows a prepared sample.
     pub(crate) fn show(&mut self, prepared: Prepared) {
         let scene = self.scenes.next(prepared);
         self.event(Event::Snapshot(scene));
     }
 
-    /// Has a picture come that is not shown, because another one is there before it can be.
+    /// Adds a sample that is not shown, because the next sample arrives first.
     pub(crate) fn miss(&mut self, prepared: Prepared) {
         self.scenes.next(prepared);
     }
 
-    /// The hosts of a second, and all that is made of them.
+    /// Returns the prepared sample of a second.
     pub(crate) fn prepared(&self, hosts: fn(u64) -> Vec<Host>, second: u64) -> Prepared {
         Prepared::of(picture(self.begin, second, hosts(second)))
     }
 
-    /// What is known of some seconds.
+    /// Returns the history of some seconds.
     pub(crate) fn past(&self, hosts: fn(u64) -> Vec<Host>, seconds: RangeInclusive<u64>) -> Past {
         let mut past = Past::default();
         seconds.for_each(|second| past.push(&picture(self.begin, second, hosts(second))));
         past
     }
 
-    /// Lets time go by up to a second.
+    /// Advances the clock to a second.
     pub(crate) fn wait(&mut self, second: u64) {
         self.at = self.begin + Duration::from_secs(second);
         self.event(Event::Tick);
@@ -103,12 +103,12 @@ impl Screen {
         effects
     }
 
-    /// Presses one letter, whatever it is.
+    /// Presses a letter, which may be `<`.
     pub(crate) fn letter(&mut self, letter: char) -> Vec<Effect> {
         self.event(Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)))
     }
 
-    /// Clicks somewhere, and turns the wheel there.
+    /// Clicks at a cell, and turns the wheel there.
     pub(crate) fn click(&mut self, column: u16, row: u16) {
         for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::ScrollDown] {
             let modifiers = KeyModifiers::NONE;
@@ -132,13 +132,14 @@ impl Screen {
         terminal.backend().buffer().clone()
     }
 
-    /// The text alone, without blanks at the ends of lines.
+    /// Draws a frame. Returns its text without spaces at the ends of lines.
     pub(crate) fn text(&mut self, size: (u16, u16)) -> String {
         let buffer = self.draw(size);
         lines(&buffer, |cell| cell.symbol().to_owned())
     }
 
-    /// The text, then a letter for the style of each cell, then what the letters mean.
+    /// Draws a frame. Returns its text, a letter for the style of each cell, and the styles of
+    /// the letters.
     pub(crate) fn shown(&mut self, size: (u16, u16)) -> String {
         let buffer = self.draw(size);
         let mut known: Vec<String> = vec![String::new()];
@@ -159,7 +160,7 @@ impl Screen {
         format!("=== {columns}x{rows}\n{text}\n--- styles\n{letters}\n---\n{legend}")
     }
 
-    /// Every colour of any cell.
+    /// Draws a frame. Returns the colors of all cells.
     pub(crate) fn colours(&mut self, size: (u16, u16)) -> Vec<Color> {
         let buffer = self.draw(size);
         let all = buffer.content().iter().flat_map(|cell| [cell.fg, cell.bg]);

@@ -1,4 +1,4 @@
-//! A terminal of our own, in which the program runs: a pseudo-terminal, and what it would show.
+//! Pseudo-terminal in which the program runs, with the screen that a terminal would show.
 
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -18,13 +18,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::termios::{Action, tcflow};
 use vt100::{MouseProtocolMode, Parser, Screen};
 
-/// How long anything may take, on a machine that has much else to do, or on emulated nodes.
+/// Time limit of each wait, on a busy machine or on emulated nodes.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The key that ends everything.
+/// Characters of the key Ctrl-C.
 pub(crate) const CTRL_C: &str = "\x03";
 
-/// A terminal with a program in it.
+/// Terminal in which a program runs.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
@@ -32,11 +32,11 @@ pub(crate) struct Terminal {
     pid: Option<Pid>,
     ended: Receiver<ExitStatus>,
     shown: Arc<Shown>,
-    /// The modes of the terminal before the program ran.
+    /// Modes of the terminal before the program ran.
     before: String,
 }
 
-/// What the terminal shows.
+/// Screen of the terminal.
 struct Shown {
     parser: Mutex<Parser>,
     changed: Condvar,
@@ -57,7 +57,7 @@ fn at_least_one(count: u16) -> NonZero<u16> {
 }
 
 impl Terminal {
-    /// Runs `rdmactl top` with these arguments, in a directory of its own.
+    /// Runs `rdmactl top` with arguments in a directory.
     pub(crate) fn top(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_rdmactl"));
         command.arg("top");
@@ -65,7 +65,7 @@ impl Terminal {
         Self::run(folder, command)
     }
 
-    /// Runs a program.
+    /// Runs a program in a directory.
     pub(crate) fn run(folder: &Path, mut command: CommandBuilder) -> Self {
         let (columns, rows) = (100, 30);
         let pair = native_pty_system().openpty(size(columns, rows)).expect("a pseudo-terminal");
@@ -109,7 +109,7 @@ impl Terminal {
         self.master.resize(size(columns, rows)).expect("another size");
     }
 
-    /// Waits until the terminal shows something, and says what it shows then.
+    /// Waits until the screen fulfills a condition. Returns its text.
     pub(crate) fn await_screen(&self, what: &str, is_it: impl Fn(&Screen) -> bool) -> String {
         let deadline = Deadline::after(TIMEOUT);
         let mut parser = self.shown.lock();
@@ -121,12 +121,12 @@ impl Terminal {
         parser.screen().contents()
     }
 
-    /// Waits until the terminal shows this text.
+    /// Waits until the terminal shows a text.
     pub(crate) fn await_text(&self, text: &str) -> String {
         self.await_screen(text, |screen| screen.contents().contains(text))
     }
 
-    /// Waits until a shell waits for a command.
+    /// Waits until a shell shows its prompt.
     pub(crate) fn await_prompt(&self) {
         self.await_screen("prompt", |screen| {
             let waits = screen.contents().trim_end().ends_with("ready>");
@@ -134,14 +134,14 @@ impl Terminal {
         });
     }
 
-    /// Waits until the program has the whole screen, and this text is on it.
+    /// Waits until the program uses the alternate screen and the screen contains a text.
     pub(crate) fn await_frame(&self, text: &str) -> String {
         self.await_screen(text, |screen| {
             screen.alternate_screen() && screen.contents().contains(text)
         })
     }
 
-    /// Has the terminal take nothing, or take it again.
+    /// Stops the output of the terminal, or continues it.
     pub(crate) fn stall(&self, stalls: bool) {
         let flags = OFlags::RDWR | OFlags::NOCTTY;
         let name = self.master.tty_name().expect("a name");
@@ -150,34 +150,35 @@ impl Terminal {
         tcflow(terminal, action).expect("a terminal");
     }
 
-    /// Waits until the program writes to the terminal, which takes nothing.
+    /// Waits until a write of the program to the stopped terminal blocks.
     pub(crate) fn await_stalled(&self) {
         let pid = self.pid.expect("a process").as_raw_nonzero();
         let deadline = Deadline::after(TIMEOUT);
         loop {
-            // The number of the system call, and what it is given: the descriptor first.
+            // The file has the number of the system call and its arguments. The first argument is
+            // the descriptor.
             let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
             if call.is_ok_and(|call| call.split(' ').nth(1) == Some("0x1")) {
                 return;
             }
-            assert!(!deadline.is_over(), "it writes nothing");
+            assert!(!deadline.is_over(), "the program does not write");
             thread::yield_now();
         }
     }
 
-    /// The modes of the terminal are those from before the program ran.
+    /// Asserts that the modes of the terminal are the same as before the program ran.
     pub(crate) fn assert_modes(&self) {
         assert_eq!(modes(&*self.master), self.before, "the modes of the terminal");
     }
 
-    /// Sends the program a signal.
+    /// Sends a signal to the program.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid.expect("a process"), signal).expect("it is there");
     }
 
-    /// Waits until a process is gone that is no child of ours.
+    /// Waits until a process has ended that is not a child of this process.
     pub(crate) fn await_gone(pid: Pid) {
-        // One that is gone already has no descriptor.
+        // A process that has ended has no pidfd.
         let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
         let timeout = Timespec { tv_sec: TIMEOUT.as_secs().cast_signed(), tv_nsec: 0 };
         let gone = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout));
@@ -191,7 +192,8 @@ impl Terminal {
         })
     }
 
-    /// What is shown, where the terminal is as it was before the program ran.
+    /// Waits until the program has restored the screen and the modes. Returns the text of the
+    /// screen.
     pub(crate) fn restored(&self) -> String {
         let screen = self.await_screen("restored screen", |screen| {
             !screen.alternate_screen()
@@ -206,7 +208,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It has ended where its test went well.
+        // After a test that passed, the program has ended.
         let _ = self.killer.kill();
     }
 }
