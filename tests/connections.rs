@@ -1095,7 +1095,7 @@ fn one_dead_path_of_several_is_no_fallback() {
 
 /// Names come from other machines, and administrators paste the commands.
 #[test]
-fn fix_commands_quote_names_from_hosts() {
+fn fixes_contain_no_command_of_a_host() {
     let mut machine = nfs(&[("/mnt/a;reboot", "vers=4.1,proto=tcp,port=20049")]);
     machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 11)]);
     session(&mut machine, 1, "tcp", 3260, "LOGGED_IN");
@@ -1109,7 +1109,7 @@ fn fix_commands_quote_names_from_hosts() {
     let fix = |at: usize| all[at].cause.as_ref().unwrap().fix.clone().unwrap();
     assert!(
         fix(0).starts_with("list the mounts (nfsstat -m); when they are idle, unmount ")
-            && fix(0).ends_with(" '/mnt/a;reboot'")
+            && fix(0).ends_with(" DIRECTORY")
     );
     // The command disconnects the path over TCP, not the path over RDMA.
     assert_eq!(
@@ -1120,7 +1120,7 @@ fn fix_commands_quote_names_from_hosts() {
     assert!(
         iscsi.starts_with("when nothing uses its disks (iscsiadm -m session -P 3), log in again: ")
     );
-    assert!(iscsi.contains("-T 'iqn.x:$(reboot)' --logout"), "{iscsi}");
+    assert!(iscsi.contains("-T TARGET --logout"), "{iscsi}");
 }
 
 fn session(machine: &mut Machine, number: u32, transport: &str, port: u16, state: &str) {

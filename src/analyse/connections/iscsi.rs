@@ -8,7 +8,7 @@ use super::channel::connected;
 use super::clients;
 use super::index::Index;
 use super::portal::Portal;
-use super::shell::quoted;
+use super::shell;
 use crate::analyse::grouped;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, IscsiNode, IscsiPortal,
@@ -140,7 +140,7 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
 
 /// Checks for users first, because a logout removes the disks.
 fn log_in_again(node: &IscsiNode) -> String {
-    let record = format!("iscsiadm -m node -T {}", quoted(&node.target));
+    let record = format!("iscsiadm -m node -T {}", shell::word(&node.target, "TARGET"));
     format!(
         "when nothing uses its disks (iscsiadm -m session -P 3), log in again: \
          {record} --logout; {record} --login"

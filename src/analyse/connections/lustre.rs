@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use super::builder::unknown;
 use super::channel::count;
 use super::index::Index;
-use super::shell::quoted;
+use super::shell;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, LustreImport, LustrePeer, Role,
     Transport,
@@ -97,7 +97,7 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
             )
             .fix(format!(
                 "test the RDMA network of the server: lctl ping {}; rdmactl ping {{server}}",
-                quoted(nid)
+                shell::word(nid, "NID")
             ))
             .configured(
                 format!("{}/import", import.name),

@@ -10,7 +10,7 @@ use super::clients;
 use super::fleet::Fleet;
 use super::index::Index;
 use super::portal::Portal;
-use super::shell::quoted;
+use super::shell;
 use crate::analyse::grouped;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NvmeController, NvmetPort, Role,
@@ -163,7 +163,7 @@ impl<'index> Host<'index> {
                 .fix(format!(
                     "read the kernel log (dmesg | grep nvme); when the controller is idle, \
                      reset it: echo 1 > /sys/class/nvme/{}/reset_controller",
-                    quoted(name)
+                    shell::word(name, "CONTROLLER")
                 ))
         })
     }
@@ -265,7 +265,7 @@ impl<'index> Host<'index> {
             .fix(format!(
                 "add a path over RDMA, then disconnect this idle path: nvme connect -t rdma \
                  -a {{server}} -n {}; {}",
-                quoted(subsystem.as_deref().unwrap_or("NQN")),
+                shell::word(subsystem.as_deref().unwrap_or_default(), "NQN"),
                 disconnect(controller)
             ))
             .configured(source, text)
@@ -274,5 +274,5 @@ impl<'index> Host<'index> {
 
 /// Removes the block devices of users without another path, so that the caller has to warn.
 fn disconnect(controller: &NvmeController) -> String {
-    format!("nvme disconnect -d {}", quoted(&controller.name))
+    format!("nvme disconnect -d {}", shell::word(&controller.name, "CONTROLLER"))
 }

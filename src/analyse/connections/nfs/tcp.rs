@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use super::super::channel::count;
-use super::super::shell::quoted;
+use super::super::shell;
 use super::{Client, MOUNTS, RDMA_PORT, STATISTICS, TCP_PORT, intents, server};
 use crate::model::{Connection, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport};
 
@@ -148,10 +148,10 @@ fn remount(mount: &NfsMount) -> String {
         "list the mounts (nfsstat -m); when they are idle, unmount all {} mounts \
          of {}, then: mount -o {} {} {}",
         used(mount).word(),
-        quoted(server(&mount.device).unwrap_or(&mount.device)),
-        quoted(&options),
-        quoted(&mount.device),
-        quoted(&mount.mount_point),
+        shell::word(server(&mount.device).unwrap_or(&mount.device), "SERVER"),
+        options,
+        shell::word(&mount.device, "DEVICE"),
+        shell::word(&mount.mount_point, "DIRECTORY"),
     )
 }
 
