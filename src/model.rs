@@ -65,7 +65,7 @@ pub use fabric::{
 };
 pub use failure::{HostFailure, Reason};
 pub use finding::{Finding, Severity, Subject};
-pub use fix::{Fix, KnownFix, is_plain};
+pub use fix::{Fix, KnownFix, is_plain, shell_word};
 pub use gid::{Gid, GidKind, GidValue, Guid};
 pub use host::{HostReport, Via};
 pub use netdev::{Bond, Ipoib, Netdev, NetdevKind, Vlan};

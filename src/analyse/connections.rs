@@ -23,7 +23,6 @@ mod portal;
 mod process;
 mod rds;
 mod remote_queue_pairs;
-mod shell;
 mod smb;
 mod smc;
 mod srp;

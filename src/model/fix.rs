@@ -4,6 +4,7 @@
 //! therefore kept only if it is a text of the table, with a plain name for each placeholder. The
 //! operator drops every other text. All modules of the program take fixes from here.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -168,7 +169,7 @@ impl From<Fix> for String {
 
 /// Deserializes the fix of a host or a file; `None` for a text that the table does not have.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D::Error> {
-    let text = Option::<std::borrow::Cow<'de, str>>::deserialize(from)?;
+    let text = Option::<Cow<'de, str>>::deserialize(from)?;
     Ok(text.and_then(|text| Fix::of_host(&text)))
 }
 
@@ -178,6 +179,21 @@ pub fn is_plain(name: &str) -> bool {
         && name.len() <= LONGEST_NAME
         && !name.starts_with('-')
         && name.chars().all(is_name_character)
+}
+
+/// Returns a name or a path of a host as one shell word, in quotes if it has spaces or brackets.
+/// Returns the placeholder for any other text, so that no fix has a command of a host.
+pub fn shell_word<'a>(name: &'a str, placeholder: &'a str) -> Cow<'a, str> {
+    let is_plain = |letter| is_name_character(letter) || "/=+,".contains(letter);
+    if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with('-') {
+        Cow::Borrowed(placeholder)
+    } else if name.chars().all(is_plain) {
+        Cow::Borrowed(name)
+    } else if name.chars().all(|letter| is_plain(letter) || " []".contains(letter)) {
+        Cow::Owned(format!("'{name}'"))
+    } else {
+        Cow::Borrowed(placeholder)
+    }
 }
 
 fn is_name_character(letter: char) -> bool {
@@ -226,5 +242,24 @@ mod tests {
     fn a_name_that_is_not_plain_is_replaced() {
         let fix = KnownFix::MakePlane.with(&["x; reboot"]);
         assert_eq!(fix.as_str(), "rdma dev add smi1 type SMI parent NAME");
+    }
+}
+
+#[test]
+fn a_name_that_is_a_command_is_in_no_fix() {
+    for (name, expected) in [
+        ("10.9.0.1:/data", "10.9.0.1:/data"),
+        ("nqn.2026-01.io:disk_1", "nqn.2026-01.io:disk_1"),
+        ("two words", "'two words'"),
+        ("[::1]:/", "'[::1]:/'"),
+        ("a;reboot", "NAME"),
+        ("$(reboot)", "NAME"),
+        ("it's", "NAME"),
+        ("two\nlines", "NAME"),
+        ("--force", "NAME"),
+        ("", "NAME"),
+        (&*"x".repeat(LONGEST_NAME + 1), "NAME"),
+    ] {
+        assert_eq!(shell_word(name, "NAME"), expected);
     }
 }

@@ -8,11 +8,10 @@ use super::channel::connected;
 use super::clients;
 use super::index::Index;
 use super::portal::Portal;
-use super::shell;
 use crate::analyse::grouped;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, IscsiNode, IscsiPortal,
-    IscsiSession, Role, Transport,
+    IscsiSession, Role, Transport, shell_word,
 };
 
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
@@ -140,7 +139,7 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
 
 /// Checks for users first, because a logout removes the disks.
 fn log_in_again(node: &IscsiNode) -> String {
-    let record = format!("iscsiadm -m node -T {}", shell::word(&node.target, "TARGET"));
+    let record = format!("iscsiadm -m node -T {}", shell_word(&node.target, "TARGET"));
     format!(
         "when nothing uses its disks (iscsiadm -m session -P 3), log in again: \
          {record} --logout; {record} --login"

@@ -7,10 +7,9 @@ use std::net::IpAddr;
 use super::builder::unknown;
 use super::channel::count;
 use super::index::Index;
-use super::shell;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, LustreImport, LustrePeer, Role,
-    Transport,
+    Transport, shell_word,
 };
 
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
@@ -97,7 +96,7 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
             )
             .fix(format!(
                 "test the RDMA network of the server: lctl ping {}; rdmactl ping {{server}}",
-                shell::word(nid, "NID")
+                shell_word(nid, "NID")
             ))
             .configured(
                 format!("{}/import", import.name),

@@ -10,11 +10,10 @@ use super::clients;
 use super::fleet::Fleet;
 use super::index::Index;
 use super::portal::Portal;
-use super::shell;
 use crate::analyse::grouped;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NvmeController, NvmetPort, Role,
-    Transport,
+    Transport, shell_word,
 };
 
 const DEAD_PATH_FIX: &str =
@@ -163,7 +162,7 @@ impl<'index> Host<'index> {
                 .fix(format!(
                     "read the kernel log (dmesg | grep nvme); when the controller is idle, \
                      reset it: echo 1 > /sys/class/nvme/{}/reset_controller",
-                    shell::word(name, "CONTROLLER")
+                    shell_word(name, "CONTROLLER")
                 ))
         })
     }
@@ -265,7 +264,7 @@ impl<'index> Host<'index> {
             .fix(format!(
                 "add a path over RDMA, then disconnect this idle path: nvme connect -t rdma \
                  -a {{server}} -n {}; {}",
-                shell::word(subsystem.as_deref().unwrap_or_default(), "NQN"),
+                shell_word(subsystem.as_deref().unwrap_or_default(), "NQN"),
                 disconnect(controller)
             ))
             .configured(source, text)
@@ -274,5 +273,5 @@ impl<'index> Host<'index> {
 
 /// Removes the block devices of users without another path, so that the caller has to warn.
 fn disconnect(controller: &NvmeController) -> String {
-    format!("nvme disconnect -d {}", shell::word(&controller.name, "CONTROLLER"))
+    format!("nvme disconnect -d {}", shell_word(&controller.name, "CONTROLLER"))
 }

@@ -4,9 +4,10 @@
 use std::net::SocketAddr;
 
 use super::super::channel::count;
-use super::super::shell;
 use super::{Client, MOUNTS, RDMA_PORT, STATISTICS, TCP_PORT, intents, server};
-use crate::model::{Connection, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport};
+use crate::model::{
+    Connection, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport, shell_word,
+};
 
 impl<'index> Client<'index> {
     /// Judges a mount over TCP or UDP: by the transport that a configuration file or the port of
@@ -148,10 +149,10 @@ fn remount(mount: &NfsMount) -> String {
         "list the mounts (nfsstat -m); when they are idle, unmount all {} mounts \
          of {}, then: mount -o {} {} {}",
         used(mount).word(),
-        shell::word(server(&mount.device).unwrap_or(&mount.device), "SERVER"),
+        shell_word(server(&mount.device).unwrap_or(&mount.device), "SERVER"),
         options,
-        shell::word(&mount.device, "DEVICE"),
-        shell::word(&mount.mount_point, "DIRECTORY"),
+        shell_word(&mount.device, "DEVICE"),
+        shell_word(&mount.mount_point, "DIRECTORY"),
     )
 }
 
