@@ -24,6 +24,12 @@ impl HostKey {
         // `ssh_key` accepts any vendor, OpenSSH only its own.
         kind.strip_suffix("-cert-v01@openssh.com")?;
         let certificate = Certificate::from_bytes(&with_readable_times(blob)?).ok()?;
+        // OpenSSH rejects names with a NUL byte, `ssh_key` does not.
+        let options = certificate.critical_options().keys().chain(certificate.extensions().keys());
+        let mut names = options.chain(certificate.valid_principals());
+        if certificate.key_id().contains('\0') || names.any(|name| name.contains('\0')) {
+            return None;
+        }
         // OpenSSH rejects RSA keys with a negative number, `ssh_key` does not.
         if let KeyData::Rsa(key) = certificate.public_key() {
             key.n.as_positive_bytes().and(key.e.as_positive_bytes())?;
