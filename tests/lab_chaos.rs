@@ -74,9 +74,9 @@ struct Fault {
     checks: &'static [&'static str],
     /// True if a listing may lack the host or a part of its data.
     hides: bool,
-    /// True if Linux 5.10 may hang or crash. Its soft-RoCE sends a packet again at once if a full
-    /// queue drops the packet. It panics in `rxe_mmap_release` if the queue has packets of a queue
-    /// pair whose device is closed.
+    /// True if Linux 5.10 may hang, crash or report a message without its bytes. Its soft-RoCE sends
+    /// a packet again at once if a full queue drops the packet. It panics in `rxe_mmap_release` if
+    /// the queue has packets of a queue pair whose device is closed.
     breaks_linux_5_10: bool,
 }
 
@@ -517,7 +517,8 @@ impl Scenario {
     /// True if the fault of a host explains the code of a verdict or of a finding.
     fn explains(&self, host: &str, code: &str) -> bool {
         let of_fault = self.of_host(host).map_or(&[][..], |fault| fault.verdicts);
-        of_fault.contains(&code) || (self.may_be_broken(host) && DROPPED.contains(&code))
+        let is_of_kernel = DROPPED.contains(&code) || code == "data.corrupted";
+        of_fault.contains(&code) || (is_of_kernel && self.may_be_broken(host))
     }
 
     fn has(&self, name: &str) -> bool {
