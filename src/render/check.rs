@@ -88,6 +88,7 @@ fn write_reasons(text: &mut String, report: &CheckReport, hosts_named: bool) {
         ids.dedup();
         hosts.dedup();
         let hosts = if hosts_named { format!(" on {}", names::fold(hosts)) } else { String::new() };
+        let hosts = escape(&hosts);
         let ids = names::listed(ids.iter().copied(), 4, "more");
         let _ = writeln!(text, "{word}{hosts}: {}: {ids}", escape(why));
     }
