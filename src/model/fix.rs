@@ -175,25 +175,28 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D:
 
 /// Returns true for a name of at most 255 characters that a shell reads as one word, no option.
 pub fn is_plain(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= LONGEST_NAME
-        && !name.starts_with('-')
-        && name.chars().all(is_name_character)
+    is_name_of(name, is_name_character)
 }
 
 /// Returns a name or a path of a host as one shell word, in quotes if it has spaces or brackets.
 /// Returns the placeholder for any other text, so that no fix has a command of a host.
 pub fn shell_word<'a>(name: &'a str, placeholder: &'a str) -> Cow<'a, str> {
-    let is_plain = |letter| is_name_character(letter) || "/=+,".contains(letter);
-    if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with('-') {
-        Cow::Borrowed(placeholder)
-    } else if name.chars().all(is_plain) {
+    let is_of_path = |letter| is_name_character(letter) || "/=+,".contains(letter);
+    if is_name_of(name, is_of_path) {
         Cow::Borrowed(name)
-    } else if name.chars().all(|letter| is_plain(letter) || " []".contains(letter)) {
+    } else if is_name_of(name, |letter| is_of_path(letter) || " []".contains(letter)) {
         Cow::Owned(format!("'{name}'"))
     } else {
         Cow::Borrowed(placeholder)
     }
+}
+
+/// Returns true for at most 255 allowed characters that are no option.
+fn is_name_of(name: &str, is_allowed: impl Fn(char) -> bool) -> bool {
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.starts_with('-')
+        && name.chars().all(is_allowed)
 }
 
 fn is_name_character(letter: char) -> bool {
