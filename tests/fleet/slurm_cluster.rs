@@ -154,26 +154,25 @@ impl Cluster {
         kill_process(Pid::from_child(child), signal).expect("it lives");
     }
 
-    /// Runs a command of Slurm, which must succeed.
-    pub(crate) fn run(&self, program: &str, arguments: &[&str]) -> Output {
-        let output = tool(program, "slurm-client")
+    fn call(&self, program: &str, arguments: &[&str]) -> Output {
+        tool(program, "slurm-client")
             .args(arguments)
             .env("SLURM_CONF", self.config())
             .stdin(Stdio::null())
             .output()
-            .expect("it runs");
+            .expect("it runs")
+    }
+
+    /// Runs a command of Slurm, which must succeed.
+    pub(crate) fn run(&self, program: &str, arguments: &[&str]) -> Output {
+        let output = self.call(program, arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{program} {arguments:?}: {said}{}", self.logs());
         output
     }
 
     pub(crate) fn output(&self, program: &str, arguments: &[&str]) -> String {
-        let output = tool(program, "slurm-client")
-            .args(arguments)
-            .env("SLURM_CONF", self.config())
-            .stdin(Stdio::null())
-            .output()
-            .expect("it runs");
+        let output = self.call(program, arguments);
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
