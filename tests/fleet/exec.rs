@@ -5,22 +5,21 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::bed::{NOT_INSTALLED, Said, rdmactl, write_program};
+use crate::bed::{Said, rdmactl, wait_until};
+use crate::programs::Programs;
 use rdmactl::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tempfile::TempDir;
 
 #[test]
 fn a_capture_names_the_hosts_that_failed_and_the_command_for_them() {
     let bed = Bed::with_agent();
-    bed.write("way", "case $1 in pod-2) exit 7;; esac; shift; exec \"$@\"");
-    let file = bed.path("all.ndjson").display().to_string();
+    bed.programs.write("way", "case $1 in pod-2) exit 7;; esac; shift; exec \"$@\"");
+    let file = bed.programs.path("all.ndjson").display().to_string();
     let arguments = ["capture", "-H", "pod-[1-2]", "--timeout", "20s", "--save", &file];
     let said = bed.run("way {host} {command}", &arguments);
     assert_eq!(said.code, Some(3), "{said:?}");
@@ -33,7 +32,7 @@ fn a_capture_names_the_hosts_that_failed_and_the_command_for_them() {
 #[test]
 fn a_filter_does_not_hide_a_host_that_was_not_read() {
     let bed = Bed::with_agent();
-    bed.write("way", "case $1 in pod-2) exit 7;; esac; shift; exec \"$@\"");
+    bed.programs.write("way", "case $1 in pod-2) exit 7;; esac; shift; exec \"$@\"");
     for (listing, filter) in
         [("resources", "kind==qp"), ("gids", "index==0"), ("connections", "role==client")]
     {
@@ -54,45 +53,25 @@ fn a_filter_does_not_hide_a_host_that_was_not_read() {
     }
 }
 
-/// Directory of programs that comes first in PATH. This machine is every node.
+/// Programs of the nodes. This machine is every node.
 struct Bed {
-    programs: TempDir,
+    programs: Programs,
 }
 
 impl Bed {
     fn new() -> Self {
-        Self { programs: TempDir::new().unwrap() }
+        Self { programs: Programs::new() }
     }
 
-    /// Creates a directory with a copy of rdmactl. Processes of the copy are identified by its
-    /// file.
     fn with_agent() -> Self {
         let bed = Self::new();
-        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
+        bed.programs.install();
         bed
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.programs.path().join(name)
-    }
-
-    /// Writes a script: a program of the node or a launcher.
-    fn write(&self, name: &str, script: &str) {
-        write_program(&self.path(name), script);
-    }
-
     fn command(&self, template: &str, arguments: &[&str]) -> Command {
-        let mut command = rdmactl();
-        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
-        command
-            .args(arguments)
-            .args(["--launcher", "exec", template])
-            .env("PATH", path)
-            .env("RDMACTL_PATH", NOT_INSTALLED)
-            .env("XDG_RUNTIME_DIR", self.programs.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut command = self.programs.operator();
+        command.args(arguments).args(["--launcher", "exec", template]);
         command
     }
 
@@ -105,30 +84,8 @@ impl Bed {
         self.run(template, &["devices", "--json", "-H", "pod-1", "--timeout", timeout])
     }
 
-    /// Returns the command lines of processes that run a file of this directory or name the
-    /// directory.
-    fn processes(&self) -> Vec<String> {
-        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let place = self.programs.path().to_string_lossy().into_owned();
-        let is_ours = |path: &PathBuf| {
-            let exe = fs::read_link(path.join("exe")).unwrap_or_default();
-            let line = fs::read_to_string(path.join("cmdline")).unwrap_or_default();
-            let is_operator = exe == *Path::new(env!("CARGO_BIN_EXE_rdmactl"));
-            !is_operator && (exe.starts_with(&place) || line.contains(&place))
-        };
-        processes
-            .filter(is_ours)
-            .map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default())
-            .filter(|line| !line.is_empty())
-            .collect()
-    }
-
     fn is_clean(&self) {
-        let deadline = Deadline::after(Duration::from_secs(20));
-        while !self.processes().is_empty() {
-            assert!(!deadline.is_over(), "left: {:?}", self.processes());
-            thread::yield_now();
-        }
+        wait_until("the nodes are clean", || self.programs.processes_and_scripts().is_empty());
     }
 }
 
@@ -158,7 +115,7 @@ fn a_plain_command_starts_an_agent_on_each_host() {
 fn launcher_that_joins_words_for_a_shell_starts_the_agent() {
     let bed = Bed::with_agent();
     // ssh, su -c and pdsh also join the words to a line for another shell.
-    bed.write("joins", "shift; exec sh -c \"$*\"");
+    bed.programs.write("joins", "shift; exec sh -c \"$*\"");
     let said = bed.ask("joins {host} {command}", "20s");
     assert_eq!(said.hosts()[0]["via"], "agent", "{}", said.stdout);
     bed.is_clean();
@@ -167,8 +124,8 @@ fn launcher_that_joins_words_for_a_shell_starts_the_agent() {
 #[test]
 fn labels_and_other_lines_in_the_output_are_ignored() {
     let bed = Bed::with_agent();
-    bed.write("labels", "h=$1; shift; \"$@\" | sed -u \"s/^/$h: /\"");
-    bed.write(
+    bed.programs.write("labels", "h=$1; shift; \"$@\" | sed -u \"s/^/$h: /\"");
+    bed.programs.write(
         "talks",
         "echo motd; echo more >&2; shift; \"$@\" | sed -u 's/.*/before\\n&\\r\\nafter/'",
     );
@@ -189,9 +146,9 @@ fn a_host_without_rdmactl_is_read_by_its_shell_or_gets_the_program() {
     let said = bed.run(PLAIN, &["devices", "--json", "-H", "pod-1", "--upload"]);
     assert_eq!(said.hosts()[0]["via"], "upload", "{}{}", said.stdout, said.stderr);
     assert!(said.stderr.contains("uploading rdmactl ("), "{}", said.stderr);
-    assert!(fs::read_dir(bed.programs.path()).unwrap().next().is_none(), "nothing stays");
+    assert!(fs::read_dir(bed.programs.directory()).unwrap().next().is_none(), "nothing stays");
     // A label before each line corrupts the output of a shell.
-    bed.write("labels", "shift; \"$@\" | sed -u 's/^/n1: /'");
+    bed.programs.write("labels", "shift; \"$@\" | sed -u 's/^/n1: /'");
     let (reason, detail) = failure(&bed.ask("labels {host} {command}", "20s"));
     assert_eq!(reason, "no_agent");
     assert!(detail.contains("labels writes \"n1: \" before each line"), "{detail}");
@@ -207,7 +164,7 @@ fn launcher_that_corrupts_data_is_a_failed_row() {
         // The agent may have written its last line, and may not notice that the launcher ended.
         ("shift; \"$@\" | (sed -u 4q; kill -9 $$)", "ended"),
     ] {
-        bed.write("odd", script);
+        bed.programs.write("odd", script);
         let said = bed.ask("odd {host} {command}", "20s");
         let (reason, detail) = failure(&said);
         assert!(
@@ -223,7 +180,7 @@ fn launcher_that_corrupts_data_is_a_failed_row() {
 #[test]
 fn failed_launcher_is_a_row_with_its_last_output() {
     let bed = Bed::with_agent();
-    bed.write("fails", "printf 'no such\\033[2J pod\\n' >&2; exit 7");
+    bed.programs.write("fails", "printf 'no such\\033[2J pod\\n' >&2; exit 7");
     let (reason, detail) = failure(&bed.ask("fails {host} {command}", "20s"));
     assert_eq!(reason, "transport");
     assert_eq!(
@@ -233,10 +190,10 @@ fn failed_launcher_is_a_row_with_its_last_output() {
     let (reason, detail) = failure(&bed.ask("no-such-program {host} {command}", "20s"));
     assert_eq!(reason, "transport");
     assert!(detail.starts_with("cannot start no-such-program: "), "{detail}");
-    bed.write("deaf", "shift; \"$@\" </dev/null");
+    bed.programs.write("deaf", "shift; \"$@\" </dev/null");
     let (_, detail) = failure(&bed.ask("deaf {host} {command}", "20s"));
     assert!(detail.contains("deaf ended before the shell started; exit status 0"), "{detail}");
-    bed.write("floods", "exec yes");
+    bed.programs.write("floods", "exec yes");
     let (reason, detail) = failure(&bed.ask("floods {host} {command}", "20s"));
     assert_eq!(reason, "garbage", "{detail}");
     bed.is_clean();
@@ -245,7 +202,7 @@ fn failed_launcher_is_a_row_with_its_last_output() {
 #[test]
 fn hung_launcher_fails_its_own_row_and_is_killed() {
     let bed = Bed::with_agent();
-    bed.write("some", "case $1 in pod-2) sleep 1000 & wait;; esac; shift; exec \"$@\"");
+    bed.programs.write("some", "case $1 in pod-2) sleep 1000 & wait;; esac; shift; exec \"$@\"");
     let arguments = ["devices", "--json", "-H", "pod-[1-3]", "--timeout", "3s"];
     let said = bed.run("some {host} {command}", &arguments);
     assert_eq!(said.code, Some(3), "{}", said.stderr);
@@ -261,10 +218,10 @@ fn hung_launcher_fails_its_own_row_and_is_killed() {
 #[test]
 fn a_stopped_agent_is_killed_through_the_launcher() {
     let bed = Bed::with_agent();
-    let real = bed.path("real");
-    fs::rename(bed.path("rdmactl"), &real).unwrap();
+    let real = bed.programs.path("real");
+    fs::rename(bed.programs.path("rdmactl"), &real).unwrap();
     let script = format!("kill -STOP $$; exec {} \"$@\"", real.display());
-    bed.write("rdmactl", &script);
+    bed.programs.write("rdmactl", &script);
     let (reason, detail) = failure(&bed.ask(PLAIN, "4s"));
     assert_eq!(reason, "hung", "{detail}");
     assert!(detail.ends_with("the launcher responds, and rdmactl killed the agent"), "{detail}");
@@ -280,7 +237,7 @@ fn an_agent_that_a_limit_of_the_login_ends_has_failed() {
         // 128 and SIGABRT: the stack of the main thread is full.
         ("-s 64", "exit status 134"),
     ] {
-        bed.write("limits", &format!("shift; ulimit {limit}; \"$@\""));
+        bed.programs.write("limits", &format!("shift; ulimit {limit}; \"$@\""));
         let said = bed.run("limits {host} {command}", &ping);
         assert_eq!(said.code, Some(1), "{limit}: {said:?}");
         let json: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -301,14 +258,14 @@ fn an_agent_that_a_limit_of_the_login_ends_has_failed() {
 fn agents_stay_between_samples() {
     let bed = Bed::with_agent();
     // The launcher writes a line for each start.
-    bed.write("counts", "echo $1 >>\"${0%/*}/started\"; shift; exec \"$@\"");
+    bed.programs.write("counts", "echo $1 >>\"${0%/*}/started\"; shift; exec \"$@\"");
     let arguments =
         ["devices", "--format", "ndjson", "-H", "pod-[1-2]", "--watch=1", "--count", "3"];
     let said = bed.run("counts {host} {command}", &arguments);
     // On a busy machine the first sample may precede the greetings of the agents.
     let mut last = said.stdout.lines().rev().take(2);
     assert!(last.all(|line| line.contains("\"via\":\"agent\"")), "{}", said.stdout);
-    let started = fs::read_to_string(bed.path("started")).unwrap();
+    let started = fs::read_to_string(bed.programs.path("started")).unwrap();
     assert_eq!(started.lines().count(), 2, "{started}");
     bed.is_clean();
 }
@@ -320,7 +277,7 @@ fn a_signal_leaves_nothing() {
     let mut child = bed.command(PLAIN, &arguments).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("pod-1"));
-    assert!(!bed.processes().is_empty());
+    assert!(!bed.programs.processes_and_scripts().is_empty());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     bed.is_clean();
@@ -373,7 +330,7 @@ fn signal_that_ends(mut command: Command, signal: Signal) -> Option<i32> {
 #[test]
 fn a_signal_ends_a_run_that_only_prints() {
     let bed = Bed::with_agent();
-    bed.write("way", "shift; exec \"$@\"");
+    bed.programs.write("way", "shift; exec \"$@\"");
     let runs: [&[&str]; 3] = [
         &["devices", "--json", "-H", "pod-[1-12]"],
         // The signal arrives while the agents wait for the next sample.

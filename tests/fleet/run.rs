@@ -10,7 +10,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::bed::{Said, rdmactl, tool, wait_until, write_program};
+use crate::bed::{Said, rdmactl, tool, wait_until};
+use crate::programs::Programs;
 use crate::sshd::{Setup, Sshd};
 use rdmactl::clock;
 use rdmactl::wire::{FrameWriter, FromAgent, PROTOCOL, Process};
@@ -20,36 +21,34 @@ use tempfile::TempDir;
 /// Node whose PATH begins with a directory of test programs.
 struct Node {
     sshd: Sshd,
-    programs: TempDir,
+    programs: Programs,
 }
 
 impl Node {
     /// Starts a node. `environment` adds variables to each session, and the script `forced` runs
     /// before each command.
     fn new(environment: &str, forced: &str) -> Self {
-        let programs = TempDir::new().unwrap();
-        let path = programs.path().display();
+        let programs = Programs::new();
+        let path = programs.directory().display();
         // An upload tries the runtime directory first.
         let mut config = format!(
             "SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin RDMACTL_PATH=/nonexistent XDG_RUNTIME_DIR={path} {environment}\n"
         );
         if !forced.is_empty() {
-            let script = programs.path().join("forced");
-            let text = format!("{forced}\nexec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
-            write_program(&script, &text);
-            config = format!("{config}ForceCommand {}\n", script.display());
+            programs
+                .write("forced", &format!("{forced}\nexec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\""));
+            config = format!("{config}ForceCommand {}\n", programs.path("forced").display());
         }
         let sshd = Sshd::with(&Setup { config: &config, ..Setup::default() });
         Self { sshd, programs }
     }
 
     fn program(&self) -> PathBuf {
-        self.programs.path().join("rdmactl")
+        self.programs.path("rdmactl")
     }
 
-    /// Installs a copy of rdmactl. Processes of the copy are identified by its file.
     fn install(&self) {
-        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), self.program()).unwrap();
+        self.programs.install();
     }
 
     fn start(&self, arguments: &[&str]) -> Child {
@@ -75,18 +74,31 @@ impl Node {
 
     /// Returns the directories of uploaded programs.
     fn uploads(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.programs.path()).unwrap().flatten();
+        let entries = fs::read_dir(self.programs.directory()).unwrap().flatten();
         let is_upload = |path: &PathBuf| path.to_string_lossy().contains("/.rdmactl-");
         entries.map(|entry| entry.path()).filter(is_upload).collect()
     }
 
-    /// Returns the command lines of the processes of the installed program.
-    fn processes(&self) -> Vec<String> {
-        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let ours = processes
-            .filter(|path| fs::read_link(path.join("exe")).is_ok_and(|exe| exe == self.program()));
-        ours.map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default()).collect()
+    /// Waits until no installed or uploaded program runs.
+    fn is_clean(&self) {
+        wait_until("the node is clean", || self.programs.processes().is_empty());
     }
+
+    /// Sends a signal to each process of an installed or uploaded program. Returns the PIDs.
+    fn signal(&self, signal: Signal) -> Vec<i32> {
+        let pids = self.programs.processes().into_iter().map(|process| process.pid);
+        let send = |&pid: &i32| kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        pids.inspect(send).collect()
+    }
+}
+
+/// Ends a watch with SIGINT and checks its exit code.
+fn interrupt(child: Child, lines: Lines<BufReader<ChildStdout>>) {
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let rest = thread::spawn(move || lines.count());
+    let said = Said::of(child);
+    rest.join().unwrap();
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
 }
 
 /// Creates a FIFO in place of libibverbs: a process that opens it hangs, like with a faulty
@@ -112,14 +124,14 @@ fn a_hung_library_costs_its_part_of_the_row() {
     assert_eq!(host["via"], "agent");
     let detail = host["verbs"]["detail"].as_str().unwrap();
     assert!(detail.contains("libibverbs did not return within"), "{detail}");
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }
 
 #[test]
 fn a_capture_of_hosts_holds_their_answers_and_failures() {
     let node = Node::new("", "");
     node.install();
-    let file = node.programs.path().join("both.ndjson");
+    let file = node.programs.path("both.ndjson");
     let file = file.to_str().unwrap();
     let both = format!("{},127.0.0.1:1", node.sshd.address);
     let run = |arguments: &[&str]| {
@@ -152,7 +164,7 @@ fn a_capture_of_hosts_holds_their_answers_and_failures() {
             assert_eq!(replayed["hosts"][host][key], live["hosts"][host][key], "{key}");
         }
     }
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }
 
 #[test]
@@ -179,14 +191,14 @@ fn two_hundred_names_without_an_address_are_at_most_two_findings() {
     assert!((1..=2).contains(&findings), "{}{}", pinged.stdout, pinged.stderr);
     assert_eq!(starts(&pinged.stdout, "! no"), findings, "{}", pinged.stdout);
     assert_eq!(pinged.stdout.matches("peer.unreached (").count(), findings, "{}", pinged.stdout);
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }
 
 #[test]
 fn a_listing_is_saved_with_the_queried_parts() {
     let node = Node::new("", "");
     node.install();
-    let file = node.programs.path().join("devices.ndjson");
+    let file = node.programs.path("devices.ndjson");
     let file = file.to_str().unwrap();
     let live = node.run(&["devices", "--save", file]);
     let kept = fs::read_to_string(file).unwrap();
@@ -210,12 +222,12 @@ fn parts_that_an_older_agent_cannot_read_are_reported() {
     writer.write(&FromAgent::Hello(Process { pid: 1, start_ticks: 1 })).unwrap();
     writer.write(&FromAgent::ReportPart { text: report, is_last: true }).unwrap();
     writer.write(&FromAgent::End { frames: 2 }).unwrap();
-    let file = node.programs.path().join("said");
+    let file = node.programs.path("said");
     fs::write(&file, said).unwrap();
     let other = |protocol: u32| {
         let text =
             format!("echo RDMACTL/{protocol} $2 0.0.9; cat {}; cat >/dev/null", file.display());
-        write_program(&node.program(), &text);
+        node.programs.write("rdmactl", &text);
     };
     other(PROTOCOL);
     let said = node.run(&["devices", "--json"]);
@@ -260,9 +272,9 @@ fn a_watch_keeps_its_agent_and_ends_in_good_order() {
         .collect();
     assert!(stamps.is_sorted() && stamps[2] >= stamps[0] + 100_000_000, "{stamps:?}");
     assert_eq!(said.stderr.matches("no RDMA device").count(), 1, "said once: {}", said.stderr);
-    let log = fs::read_to_string(node.programs.path().join("log")).unwrap();
+    let log = fs::read_to_string(node.programs.path("log")).unwrap();
     assert_eq!(log.matches("agent").count(), 1, "{log}");
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }
 
 #[test]
@@ -272,26 +284,13 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
     let mut child = node.start(&["devices", "--watch=200ms", "-f", "ndjson"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     read_until(&mut lines, "\"via\":\"agent\"");
-    let agents = || {
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
-            let exe = fs::read_link(entry.path().join("exe")).ok()?;
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            (exe == node.program()).then_some(pid)
-        })
-    };
-    for pid in agents() {
-        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    }
+    node.signal(Signal::KILL);
     let is_lost = |line: &String| line.contains("\"reason\":\"killed\"");
     let lost = lines.by_ref().map(Result::unwrap).find(is_lost).unwrap();
     assert!(lost.contains("; last reply "), "{lost}");
     read_until(&mut lines, "\"via\":\"agent\"");
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let rest = thread::spawn(move || lines.count());
-    let said = Said::of(child);
-    rest.join().unwrap();
-    assert_eq!(said.code, Some(130), "{}", said.stderr);
-    wait_until("the node is clean", || node.processes().is_empty());
+    interrupt(child, lines);
+    node.is_clean();
 }
 
 #[test]
@@ -301,35 +300,17 @@ fn an_agent_that_is_late_is_waited_for_and_one_that_is_too_late_is_replaced() {
     let mut child = node.start(&["devices", "--watch=100ms", "--timeout=5s", "-f", "ndjson"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     read_until(&mut lines, "\"via\":\"agent\"");
-    let agents = || -> Vec<i32> {
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let of_node = |entry: &fs::DirEntry| {
-            fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == node.program())
-        };
-        let numbers = processes.filter(of_node);
-        numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-    };
-    let signal = |signal| {
-        for pid in agents() {
-            kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
-        }
-    };
-    let first = agents();
-    signal(Signal::STOP);
+    let first = node.signal(Signal::STOP);
     read_until(&mut lines, "no response yet; last reply ");
-    signal(Signal::CONT);
+    node.signal(Signal::CONT);
     read_until(&mut lines, "\"via\":\"agent\"");
-    assert_eq!(agents(), first, "the same agent");
-    signal(Signal::STOP);
+    assert_eq!(node.signal(Signal::STOP), first, "the same agent");
     read_until(&mut lines, "\"reason\":\"hung\"");
     read_until(&mut lines, "\"via\":\"agent\"");
-    assert!(agents().iter().all(|pid| !first.contains(pid)), "another one");
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let rest = thread::spawn(move || lines.count());
-    let said = Said::of(child);
-    rest.join().unwrap();
-    assert_eq!(said.code, Some(130), "{}", said.stderr);
-    wait_until("the node is clean", || node.processes().is_empty());
+    let next = node.programs.processes();
+    assert!(next.iter().all(|process| !first.contains(&process.pid)), "another one");
+    interrupt(child, lines);
+    node.is_clean();
 }
 
 #[test]
@@ -360,21 +341,16 @@ fn a_host_slower_than_the_interval_delays_no_other_host() {
         assert!(quick.contains("\"via\":\"agent\""), "sample {sample}: {quick}");
         assert!(slow.contains("\"reason\":\"connecting\""), "sample {sample}: {slow}");
     }
-    fs::write(slow.programs.path().join("gate"), "").unwrap();
+    fs::write(slow.programs.path("gate"), "").unwrap();
     let mut reports = lines.by_ref().map(Result::unwrap);
     let arrived = |line: &String| {
         assert!(!line.contains("\"reason\":\"timeout\""), "{line}");
         line.contains("\"host\":\"slow\"") && line.contains("\"via\":\"agent\"")
     };
     assert!(reports.any(|line| arrived(&line)), "no report of the slow host");
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let rest = thread::spawn(move || lines.count());
-    let said = Said::of(child);
-    rest.join().unwrap();
-    assert_eq!(said.code, Some(130), "{}", said.stderr);
-    wait_until("both nodes are clean", || {
-        slow.processes().is_empty() && quick.processes().is_empty()
-    });
+    interrupt(child, lines);
+    slow.is_clean();
+    quick.is_clean();
 }
 
 /// Starts a command. Returns its process and the lines of its stdout.
@@ -419,7 +395,8 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let child = node.start(&["devices", "-v", "--timeout", "60s"]);
         wait_until("the library hangs", || {
-            node.processes().iter().any(|process| process.contains("verbs"))
+            let mut processes = node.programs.processes().into_iter();
+            processes.any(|process| process.command_line.contains("verbs"))
         });
         let began = clock::now();
         kill_process(Pid::from_child(&child), signal).unwrap();
@@ -430,7 +407,7 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         assert!(!said.stderr.contains("still on"), "{}", said.stderr);
         // The shortest deadline of the run is longer. The measured time is 60 ms.
         assert!(took < Duration::from_secs(5), "{took:?}");
-        wait_until("the node is clean", || node.processes().is_empty());
+        node.is_clean();
     }
 }
 
@@ -455,7 +432,7 @@ fn a_signal_ends_a_run_whose_ssh_configuration_hangs() {
 fn a_signal_ends_a_ping_that_enters_its_hosts() {
     let node = Node::new("", "");
     // The agent sends only its greeting.
-    write_program(&node.program(), &format!("echo RDMACTL/{PROTOCOL} $2 0; exec cat >/dev/null"));
+    node.programs.write("rdmactl", &format!("echo RDMACTL/{PROTOCOL} $2 0; exec cat >/dev/null"));
     let child = rdmactl()
         .args(["ping", &node.sshd.address, "--timeout", "60s", "--json", "-F"])
         .arg(node.sshd.path("ssh_config"))
@@ -465,7 +442,7 @@ fn a_signal_ends_a_ping_that_enters_its_hosts() {
         .unwrap();
     let agents = || -> Vec<PathBuf> {
         let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let directory = node.programs.path();
+        let directory = node.programs.directory();
         let marked = |path: &PathBuf| {
             fs::read(path.join("environ")).is_ok_and(|text| {
                 let path = directory.as_os_str().as_encoded_bytes();
@@ -530,7 +507,7 @@ fn the_program_for_the_machine_of_the_node_is_sent() {
     fs::copy(env!("CARGO_BIN_EXE_rdmactl"), &own).unwrap();
     let node = Node::new("", "");
     let devices = |machine: &str| {
-        write_program(&node.programs.path().join("uname"), &format!("echo '{machine}'"));
+        node.programs.write("uname", &format!("echo '{machine}'"));
         let command = ["devices", "--upload", "--json"];
         let said =
             Said::from(node.start_of(Command::new(&own), &command).wait_with_output().unwrap());
@@ -557,7 +534,7 @@ fn the_program_for_the_machine_of_the_node_is_sent() {
 fn a_signal_in_the_middle_of_an_upload_leaves_no_file() {
     let node = Node::new("", "");
     // The program that receives the upload is slow.
-    write_program(&node.programs.path().join("cat"), "/usr/bin/sleep 1; exec /usr/bin/cat");
+    node.programs.write("cat", "/usr/bin/sleep 1; exec /usr/bin/cat");
     let child = node.start(&["devices", "--upload"]);
     wait_until("the upload begins", || !node.uploads().is_empty());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -574,13 +551,13 @@ fn an_agent_that_can_not_be_killed_is_named() {
     let hello = FromAgent::Hello(Process { pid: 4242, start_ticks: 1 });
     let mut said = Vec::new();
     FrameWriter::new(&mut said).write(&hello).unwrap();
-    let file = node.programs.path().join("said");
+    let file = node.programs.path("said");
     fs::write(&file, said).unwrap();
-    let pid = node.programs.path().join("pid");
+    let pid = node.programs.path("pid");
     let (file, pid_file) = (file.display(), pid.display());
     let deaf =
         format!("echo $$ >{pid_file}; echo RDMACTL/{PROTOCOL} $2 0; cat {file}; exec sleep 100");
-    write_program(&node.program(), &deaf);
+    node.programs.write("rdmactl", &deaf);
     let said = node.run(&["devices", "--timeout", "1s"]);
     let pid: i32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
@@ -659,9 +636,9 @@ fn a_program_that_is_no_agent_is_named_with_its_end() {
         ),
     ] {
         let node = Node::new("", "");
-        let pids = node.programs.path().join("pids");
+        let pids = node.programs.path("pids");
         let session = "$(cut -d' ' -f6 /proc/$$/stat)";
-        write_program(&node.program(), &format!("echo {session} >>{}\n{script}", pids.display()));
+        node.programs.write("rdmactl", &format!("echo {session} >>{}\n{script}", pids.display()));
         let said = node.run(&["devices", "--json", "--timeout", "2s"]);
         let (its, detail, fix) = failure(&said);
         assert_eq!(its, reason, "{script}: {detail}");
@@ -675,15 +652,15 @@ fn a_program_that_is_no_agent_is_named_with_its_end() {
 #[test]
 fn a_wrapper_that_outlives_its_agent_is_ended() {
     let node = Node::new("", "");
-    let real = node.programs.path().join("real");
+    let real = node.programs.path("real");
     fs::copy(env!("CARGO_BIN_EXE_rdmactl"), &real).unwrap();
-    let session = node.programs.path().join("session");
+    let session = node.programs.path("session");
     let script = format!(
         "echo $(cut -d' ' -f6 /proc/$$/stat) >{}\n{} \"$@\"\nsleep 1000",
         session.display(),
         real.display()
     );
-    write_program(&node.program(), &script);
+    node.programs.write("rdmactl", &script);
     let said = node.run(&["devices", "--json"]);
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
     let session = fs::read_to_string(&session).unwrap();
@@ -704,9 +681,9 @@ fn members(session: &str) -> usize {
 #[test]
 fn sudo_flag_starts_the_agent_and_the_shell_through_sudo() {
     let node = Node::new("", "");
-    let log = node.programs.path().join("log");
+    let log = node.programs.path("log");
     let text = format!("echo \"$LC_ALL $*\" >>{}; shift; exec \"$@\"", log.display());
-    write_program(&node.programs.path().join("sudo"), &text);
+    node.programs.write("sudo", &text);
     let said = node.run(&["devices", "--sudo", "--json"]);
     assert!(said.stdout.contains("\"via\": \"sh\""), "{} {}", said.stdout, said.stderr);
     assert!(fs::read_to_string(&log).unwrap().starts_with("C -n /bin/sh -c "));
@@ -719,7 +696,7 @@ fn sudo_flag_starts_the_agent_and_the_shell_through_sudo() {
     let said = node.run(&["devices", "--json"]);
     assert_eq!(fs::read_to_string(&log).unwrap(), text, "without --sudo, sudo is not run");
     assert!(said.stdout.contains("\"via\": \"agent\""), "{}", said.stdout);
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }
 
 #[test]
@@ -732,7 +709,7 @@ fn refused_sudo_is_a_failed_row_with_a_fix() {
             "sudo denied the agent: \"Sorry, user u",
         ),
     ] {
-        write_program(&node.programs.path().join("sudo"), &format!("echo '{says}' >&2; exit 1"));
+        node.programs.write("sudo", &format!("echo '{says}' >&2; exit 1"));
         for installed in [false, true] {
             if installed {
                 node.install();
@@ -768,7 +745,7 @@ fn an_ssh_option_overrides_the_files_and_the_transport_is_reported() {
         assert!(said.stdout.contains("\"via\": \"agent\""), "{} {}", said.stdout, said.stderr);
         assert_eq!(said.stderr.contains(told), is_told, "{}", said.stderr);
     }
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }
 
 #[test]
@@ -801,7 +778,7 @@ fn nothing_of_the_ssh_program_stays_after_a_run_or_a_signal() {
             assert_eq!(left(), 0);
         }
         // A killed rdmactl removes no files, but its ssh and the agent end.
-        wait_until("the node is clean", || node.processes().is_empty());
+        node.is_clean();
         wait_until("no ssh is left", || {
             let processes = fs::read_dir("/proc").unwrap().flatten();
             let line = |path: PathBuf| fs::read_to_string(path.join("cmdline")).unwrap_or_default();
@@ -868,5 +845,5 @@ fn the_passphrase_of_a_key_is_requested_once_and_never_shown() {
     let (code, shown) = on_terminal(&node, &[""]);
     assert!(shown.contains("is encrypted and not loaded in ssh-agent"), "{shown}");
     assert_eq!(code, Some(2), "{shown}");
-    wait_until("the node is clean", || node.processes().is_empty());
+    node.is_clean();
 }

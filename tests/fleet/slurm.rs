@@ -5,18 +5,18 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::bed::{NOT_INSTALLED, Said, rdmactl, wait_until, write_program};
+use crate::bed::{Said, wait_until};
+use crate::programs::Programs;
 use crate::slurm_cluster::{Cluster, JOB_NODES};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// Slurm cluster, and the directory that comes first in the PATH of its nodes.
+/// Slurm cluster, and the programs of its nodes.
 struct Bed {
     cluster: Cluster,
-    programs: TempDir,
+    programs: Programs,
 }
 
 /// Returns each host with the way in which it was read, or with the reason of its failure.
@@ -37,44 +37,28 @@ const ALL: [(&str, &str); 4] = [("n1", "agent"), ("n2", "agent"), ("n3", "agent"
 
 impl Bed {
     fn new() -> Self {
-        let bed = Self { cluster: Cluster::start(), programs: TempDir::new().unwrap() };
+        let bed = Self { cluster: Cluster::start(), programs: Programs::new() };
         // srun logs each start and its arguments.
-        let log = bed.path("sruns");
-        bed.write("srun", &format!("echo \"$@\" >>{}; exec /usr/bin/srun \"$@\"", log.display()));
+        let log = bed.programs.path("sruns");
+        let script = format!("echo \"$@\" >>{}; exec /usr/bin/srun \"$@\"", log.display());
+        bed.programs.write("srun", &script);
         bed
     }
 
-    /// Creates a cluster with a copy of rdmactl on all nodes. Processes of the copy are
-    /// identified by its file.
     fn with_agent() -> Self {
         let bed = Self::new();
-        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
+        bed.programs.install();
         bed
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.programs.path().join(name)
-    }
-
-    fn write(&self, name: &str, script: &str) {
-        write_program(&self.path(name), script);
     }
 
     /// Returns a command that runs the program outside of a job.
     fn outside(&self, arguments: &[&str]) -> Command {
-        let mut command = rdmactl();
-        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
+        let mut command = self.programs.operator();
         command
             .args(arguments)
-            .env("PATH", path)
-            .env("RDMACTL_PATH", NOT_INSTALLED)
             .env("SLURM_CONF", self.cluster.config())
-            .env("XDG_RUNTIME_DIR", self.programs.path())
             .env_remove("SLURM_JOB_ID")
-            .env_remove("SLURM_JOB_NODELIST")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .env_remove("SLURM_JOB_NODELIST");
         command
     }
 
@@ -98,22 +82,13 @@ impl Bed {
     }
 
     fn sruns(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.path("sruns")).unwrap_or_default();
+        let text = fs::read_to_string(self.programs.path("sruns")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
-    }
-
-    /// Returns the processes of the installed program.
-    fn processes(&self) -> Vec<PathBuf> {
-        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let is_ours = |path: &PathBuf| {
-            fs::read_link(path.join("exe")).is_ok_and(|exe| exe.starts_with(self.programs.path()))
-        };
-        processes.filter(is_ours).collect()
     }
 
     /// Waits until no process and no step is left.
     fn is_clean(&self) {
-        wait_until("the nodes are clean", || self.processes().is_empty());
+        wait_until("the nodes are clean", || self.programs.processes().is_empty());
         wait_until("no step is left", || {
             self.cluster.output("squeue", &["-s", "-h", "-o", "%i %j"]).trim().is_empty()
         });
@@ -180,7 +155,7 @@ fn a_dead_slurmd_costs_its_own_row() {
         assert_eq!(said.code, Some(3));
         let detail = said.hosts()[2]["failure"]["detail"].as_str().unwrap().to_owned();
         assert!(detail.starts_with("srun started no task on this node"), "{detail}");
-        wait_until("the agents are gone", || bed.processes().is_empty());
+        wait_until("the agents are gone", || bed.programs.processes().is_empty());
         if signal == Signal::KILL {
             bed.cluster.start_node("n3");
             wait_until("it is back", || {
@@ -211,7 +186,7 @@ fn agents_stay_between_samples_although_a_node_is_dead() {
     let counts = ["n1", "n2", "n3", "n4"].map(lines);
     assert_eq!(counts[1], 0, "{}", said.stdout);
     assert!(counts.iter().enumerate().all(|(at, count)| at == 1 || *count >= 12), "{counts:?}");
-    wait_until("the agents are gone", || bed.processes().is_empty());
+    wait_until("the agents are gone", || bed.programs.processes().is_empty());
 }
 
 #[test]
@@ -227,11 +202,10 @@ fn a_node_whose_agent_was_lost_is_looked_for_again() {
     for (host, _) in ALL {
         assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "no report of {host}");
     }
-    let agents = bed.processes();
-    assert!(agents.len() >= ALL.len(), "{agents:?}");
-    let number = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let agents = bed.programs.processes();
+    assert!(agents.len() >= ALL.len(), "{} agents", agents.len());
     // Only agents run the installed copy. The operator runs another file.
-    kill_process(Pid::from_raw(number(&agents[0])).unwrap(), Signal::KILL).unwrap();
+    kill_process(Pid::from_raw(agents[0].pid).unwrap(), Signal::KILL).unwrap();
     // Slurm does not report a task that ended. rdmactl notices that the agent does not respond.
     let is_lost = |line: &str, host: &str| is_of(line, host, "\"failure\":{\"reason\"");
     let host = lines.find_map(|line| {
@@ -243,7 +217,7 @@ fn a_node_whose_agent_was_lost_is_looked_for_again() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let _ = lines.count();
     child.wait().unwrap();
-    wait_until("the agents are gone", || bed.processes().is_empty());
+    wait_until("the agents are gone", || bed.programs.processes().is_empty());
 }
 
 #[test]
@@ -254,7 +228,7 @@ fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
     let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--upload", "--timeout", "30s"]);
     assert_eq!(ways_of(&said), ways(&[("n1", "upload"), ("n2", "upload")]), "{}", said.stdout);
     bed.is_clean();
-    let files = fs::read_dir(bed.programs.path()).unwrap().flatten();
+    let files = fs::read_dir(bed.programs.directory()).unwrap().flatten();
     let left: Vec<PathBuf> = files
         .map(|entry| entry.path())
         .filter(|path| path.to_string_lossy().contains("/.rdmactl-"))
@@ -265,11 +239,11 @@ fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
 #[test]
 fn a_stopped_agent_affects_only_its_own_row() {
     let bed = Bed::with_agent();
-    fs::rename(bed.path("rdmactl"), bed.path("real")).unwrap();
-    let real = bed.path("real");
+    fs::rename(bed.programs.path("rdmactl"), bed.programs.path("real")).unwrap();
+    let real = bed.programs.path("real");
     let script =
         format!("[ $SLURMD_NODENAME = n4 ] && kill -STOP $$; exec {} \"$@\"", real.display());
-    bed.write("rdmactl", &script);
+    bed.programs.write("rdmactl", &script);
     let said = bed.run(&["devices", "--json", "--timeout", "8s"]);
     let mut expected = ALL;
     expected[3].1 = "hung";
@@ -284,11 +258,10 @@ fn a_signal_leaves_nothing_on_any_node() {
     let mut child = bed.command(&arguments).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("\"host\":\"n1\""));
-    let agents = bed.processes();
-    assert!(agents.len() >= 4, "{agents:?}");
+    let agents = bed.programs.processes();
+    assert!(agents.len() >= 4, "{} agents", agents.len());
     // One of the agents is stopped.
-    let name = agents[0].file_name().unwrap().to_str().unwrap();
-    let stopped = Pid::from_raw(name.parse().unwrap()).unwrap();
+    let stopped = Pid::from_raw(agents[0].pid).unwrap();
     kill_process(stopped, Signal::STOP).unwrap();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -5,10 +5,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::RangeFrom;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -52,15 +54,21 @@ impl Cluster {
         for number in 1..=NODES {
             cluster.start_node(&format!("n{number}"));
         }
-        wait_until("all nodes are idle", || {
-            let said = cluster.output("sinfo", &["-h", "-N", "-o", "%T"]);
-            said.lines().filter(|state| *state == "idle").count() == NODES
-        });
+        let deadline = Deadline::after(Duration::from_secs(60));
+        while cluster.idle_nodes() < NODES {
+            assert!(!deadline.is_over(), "not all nodes are idle{}", cluster.logs());
+            thread::park_timeout(Duration::from_millis(50));
+        }
         cluster.run("salloc", &["--no-shell", "--quiet", "--nodelist", JOB_NODES, "-N", "4"]);
         let job = cluster.output("squeue", &["-h", "-o", "%i"]);
         job.trim().clone_into(&mut cluster.job);
         assert!(!cluster.job.is_empty(), "there is a job");
         cluster
+    }
+
+    fn idle_nodes(&self) -> usize {
+        let said = self.output("sinfo", &["-h", "-N", "-o", "%T"]);
+        said.lines().filter(|state| *state == "idle").count()
     }
 
     fn start_munged(&mut self) {
@@ -235,9 +243,12 @@ impl Drop for Cluster {
     }
 }
 
-/// Returns free ports, which are all different.
+/// Returns ports that no program uses and that no other cluster of this process gets. They are
+/// lower than the ports that Linux gives to connections and to listeners without a port of their
+/// own. So no other test takes one before its daemon starts.
 fn free_ports(count: usize) -> Vec<u16> {
-    let held: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    held.iter().map(|port| port.local_addr().expect("its number").port()).collect()
+    static PORTS: Mutex<RangeFrom<u16>> = Mutex::new(20_000..);
+    let mut ports = PORTS.lock().expect("no panic while it was held");
+    let is_free = |&port: &u16| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok();
+    ports.by_ref().filter(is_free).take(count).collect()
 }

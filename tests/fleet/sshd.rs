@@ -1,5 +1,6 @@
 //! A real sshd with keys, an address and a configuration of its own, and an ssh-agent.
 
+#![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
 use std::fs;
