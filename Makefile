@@ -51,6 +51,7 @@ test-full: ## make test, the long tests and those of the lab, with the log in ta
 	@packaging/log $(TARGET_DIR)/test-full.log $(MAKE) --no-print-directory test-full-steps
 
 test-full-steps: lab-test-vm test
+	RDMACTL_ABSENCE_CHANGES=1000 $(CARGO) test --locked --test absence
 	RDMACTL_HOSTILE_AGENTS=10000 $(CARGO) test --locked --test hostile_agents
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab_full
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab_chaos --nocapture

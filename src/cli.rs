@@ -51,9 +51,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
     name = NAME,
     version = VERSION,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 everything was read; 1 ping found a failed pair or host, a verdict \
-                  reached the level of connections --fail-on, or fabric found an error counter above its \
-                  threshold or a broken route; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
+    after_help = "Exit codes: 0 everything was read; 1 ping found a failed pair or host, a finding \
+                  reached the level of check --fail-on, a verdict reached the level of connections \
+                  --fail-on, or fabric found an error counter above its threshold or a broken \
+                  route; 2 usage error, or nothing could be read; 3 a host or a value could not be \
+                  read."
 )]
 pub struct Cli {
     /// The flags that every command takes.
@@ -164,6 +166,14 @@ impl Command {
             _ => return Vec::new(),
         };
         std::mem::take(&mut sets.sets)
+    }
+}
+
+#[test]
+fn help_names_the_commands_whose_result_can_be_exit_code_1() {
+    let help = Cli::command().get_after_help().map(ToString::to_string).unwrap_or_default();
+    for command in ["check", "connections", "fabric", "ping"] {
+        assert!(help.contains(command), "{command}: {help}");
     }
 }
 

@@ -27,4 +27,5 @@ pub mod term;
 pub mod threads;
 pub mod topology;
 pub mod tui;
+mod user_namespace;
 pub mod wire;

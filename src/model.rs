@@ -79,7 +79,8 @@ pub use problem::{NEEDS_PROGRAM, Problem, Problems, REDACTED};
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
 pub use setting::SettingEntry;
 pub use system::{
-    ConnectedNetwork, IdleFunction, KernelFault, KernelFaultKind, Limits, Service, System,
+    ConnectedNetwork, IdleFunction, KernelFault, KernelFaultKind, Limits, SOCKET_UNITS, Service,
+    System,
 };
 pub use verbs::{
     VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,

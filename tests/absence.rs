@@ -1,9 +1,12 @@
 //! Removes each answer of each fixture, then replaces it with a permission error. Each cell that
 //! changes becomes `-` or `?`, no listing panics, and each permission error is reported.
+//!
+//! `RDMACTL_ABSENCE_CHANGES=1000` runs the long test.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,10 +52,14 @@ impl Source for Changed<'_> {
     }
 }
 
-/// Returns all entries of a host, or at most `most` entries at equal distances. A host with
-/// megabytes of answers has fewer entries, so that the test ends in time.
-fn sample(entries: &[Entry], most: usize) -> impl Iterator<Item = &Entry> {
+/// Returns the entries of a host that a test changes `changes` times each: all, or entries at equal
+/// distances. A host with megabytes of answers has fewer entries, so that the test ends in time.
+fn sample(entries: &[Entry], changes: usize) -> impl Iterator<Item = &Entry> {
+    const CHANGES_OF_HOST: usize = 140;
     const BYTES: usize = 20_000_000;
+    let wanted = env::var("RDMACTL_ABSENCE_CHANGES").ok();
+    let wanted = wanted.map(|number| number.parse().expect("a number of changes"));
+    let most = wanted.unwrap_or(CHANGES_OF_HOST) / changes;
     let size: usize = entries.iter().flat_map(|entry| &entry.answer).map(Vec::len).sum();
     let most = most.min(BYTES / size.max(1)).max(1);
     entries.iter().step_by(entries.len().div_ceil(most).max(1))
@@ -228,7 +235,7 @@ fn a_refused_answer_shows_in_the_listing_it_is_for() {
     for_each_host(|entries| {
         let recorded = Recorded::new(entries.to_vec(), None);
         let (whole, asked) = read(&recorded);
-        for entry in sample(entries, 150) {
+        for entry in sample(entries, 1) {
             if entry.answer.is_err() || !asked.contains(&entry.question) {
                 continue;
             }
@@ -268,8 +275,9 @@ fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
         let recorded = Recorded::new(entries.to_vec(), None);
         let (whole, asked) = read(&recorded);
         let before = cells(&whole);
-        for Entry { question, answer: was, .. } in sample(entries, 150) {
-            for (errno, removed) in [("ENOENT", true), ("EACCES", false)] {
+        let errors = [("ENOENT", true), ("EACCES", false)];
+        for Entry { question, answer: was, .. } in sample(entries, errors.len()) {
+            for (errno, removed) in errors {
                 let answer = Err(ReadError::from(errno.to_owned()));
                 let report = report(&Changed { recorded: &recorded, question, answer });
                 check(&before, &cells(&report), question, removed);
@@ -484,8 +492,8 @@ fn no_text_of_any_kind_panics() {
     for_each_host(|entries| {
         let recorded = Recorded::new(entries.to_vec(), None);
         let (_, asked) = read(&recorded);
-        for Entry { question, .. } in sample(entries, 60).filter(|it| asked.contains(&it.question))
-        {
+        let changed = sample(entries, hostile.len());
+        for Entry { question, .. } in changed.filter(|it| asked.contains(&it.question)) {
             for text in hostile {
                 let answer = Ok(text.to_vec());
                 let report = report(&Changed { recorded: &recorded, question, answer });

@@ -823,24 +823,22 @@ fn an_agent_takes_no_flag_that_runs_a_program_or_writes_a_file() {
 #[test]
 fn active_checks_need_two_hosts_and_a_new_run() {
     let name = "fix: name two or more hosts: rdmactl check --active -H 'n[1-4]'\n";
-    let remove = "fix: remove one of them\n";
+    let remove = "fix: remove it: --active tests the pairs of -H once, and saves no results\n";
+    let refused = |flag: &str| format!("rdmactl: check --active does not support --{flag}\n");
+    let [from, root, save, sample] = ["from", "root", "save", "sample"].map(refused);
     are_refused(&[
         (&["check", "--active"][..], "--active tests pairs of hosts, and needs -H hosts", name),
         (&["check", "--active", "-H", "n1"], "n1 is one host; --active needs two", name),
         (&["check", "--active", "n1,n1"], "n1 is one host; --active needs two", name),
-        (&["check", "--active", "--from", "x"], "--active contradicts --from: ", remove),
-        (&["check", "--active", "--root", "/"], "--active contradicts --root: ", remove),
+        (&["check", "--active", "--from", "x"], from.as_str(), remove),
+        (&["check", "--active", "--root", "/"], root.as_str(), remove),
+        (&["check", "--active", "-H", "n[1-2]", "--save", "/tmp/x"], save.as_str(), remove),
+        (&["check", "--active", "-H", "n[1-2]", "--sample", "1"], sample.as_str(), remove),
         (
-            &["check", "--active", "-H", "n[1-2]", "--save", "/tmp/x"],
-            "--active contradicts --save: the pairs are tested once, now\n",
-            remove,
+            &["check", "--sample", "1", "--from", "x"],
+            "rdmactl: check --sample does not support --from\n",
+            "fix: remove it: --sample reads the hosts twice, and a file holds one sample\n",
         ),
-        (
-            &["check", "--active", "-H", "n[1-2]", "--sample", "1"],
-            "--active contradicts --sample: ",
-            remove,
-        ),
-        (&["check", "--sample", "1", "--from", "x"], "--sample contradicts --from: a file", remove),
         (
             &["check", "--active", "-H", "n[1-2]", "--only", "port.*"],
             "--active runs the checks ping.*, which --only or --skip excludes",
@@ -867,4 +865,140 @@ fn a_check_that_does_not_exist_is_named_with_a_near_one() {
     }
     let (_, listed, _) = rdmactl(&["check", "--list", "--only", "port.*"]);
     assert!(listed.lines().all(|line| line.starts_with("port.")) && listed.lines().count() > 8);
+}
+
+#[test]
+fn a_plug_in_and_a_drawing_refuse_flags_of_a_listing() {
+    let plugin = "fix: remove it: the monitoring system defines the output\n";
+    let drawing = "fix: remove it: a drawing shows one sample and has no rows; or use another \
+                   format\n";
+    for (flags, named) in [
+        (&["-f", "csv"][..], "--format (-f)"),
+        (&["-j"], "--json (-j)"),
+        (&["-o", "check.id"], "--columns (-o)"),
+        (&["-w", "severity==fail"], "--where (-w)"),
+        (&["-s", "check.id"], "--sort (-s)"),
+        (&["-n"], "--no-header (-n)"),
+        (&["-v"], "--verbose (-v)"),
+    ] {
+        let said = format!("check --plugin does not support {named}\n");
+        let arguments = [&["check", "--plugin", "nagios"], flags].concat();
+        are_refused(&[(&arguments[..], said.as_str(), plugin)]);
+    }
+    are_refused(&[
+        (
+            &["check", "--plugin", "nhc", "--fail-on", "warn"][..],
+            "check --plugin does not support --fail-on\n",
+            "fix: remove it: the monitoring system defines the exit codes\n",
+        ),
+        (
+            &["fabric", "-f", "tree", "--watch"],
+            "fabric --format tree does not support --watch\n",
+            drawing,
+        ),
+        (
+            &["-n", "fabric", "-f", "dot"],
+            "fabric --format dot does not support --no-header",
+            drawing,
+        ),
+        (&["check", "--explain", "port.down", "--policy-schema"], "cannot be used with", "--help"),
+        (&["check", "--list", "--policy-schema"], "cannot be used with", "--help"),
+        (&["check", "--list", "--explain", "port.down"], "cannot be used with", "--help"),
+    ]);
+}
+
+/// Launcher of hosts that start no agent.
+const NO_HOST: &str = "exec false {host} {command}";
+
+#[test]
+fn a_plug_in_reports_hosts_that_were_not_read() {
+    let check = |plugin: &str, check: &str| {
+        let launcher = ["-H", "n[1-2]", "--launcher", NO_HOST];
+        let arguments = ["check", "--plugin", plugin, "--only", check];
+        rdmactl(&[&arguments[..], &launcher].concat())
+    };
+    let (code, stdout, _) = check("nagios", "port.down");
+    let first = "RDMA UNKNOWN: not read: n[1-2] | fail=0 warn=0 unknown=0\n";
+    assert!(code == 3 && stdout.starts_with(first), "{code}: {stdout}");
+    assert!(stdout.contains("false ended before the shell started"), "{stdout}");
+    let (code, stdout, _) = check("nhc", "port.down");
+    let start = "ERROR: rdmactl check: not read: n[1-2]; ";
+    assert!(code == 1 && stdout.starts_with(start), "{code}: {stdout}");
+    assert_eq!(stdout.lines().count(), 1, "{stdout}");
+    let (code, stdout, _) = check("nagios", "host.silent");
+    assert!(code == 2 && stdout.starts_with("RDMA CRITICAL: n"), "{code}: {stdout}");
+}
+
+#[test]
+fn a_value_that_a_file_lacks_is_no_error_of_a_plug_in() {
+    let capture = "tests/fixtures/debian12_rxe/capture.ndjson";
+    let (code, stdout, _) = rdmactl(&["check", "--from", capture, "--plugin", "nhc"]);
+    assert_eq!((code, stdout.as_str()), (0, "OK: rdmactl check\n"));
+}
+
+#[test]
+fn an_error_of_a_plug_in_is_on_stdout() {
+    for (plugin, start, expected) in
+        [("nagios", "RDMA UNKNOWN: ", 3), ("nhc", "ERROR: rdmactl check: ", 1)]
+    {
+        for (flags, what) in [
+            (&["--from", "/nowhere/x"][..], "/nowhere/x"),
+            (&["--policy", "/nowhere/site.toml"], "cannot read /nowhere/site.toml: "),
+            (&["--only", "port.dwn"], "--only: no check port.dwn; fix: write for example "),
+            (&["-H", "n[1-"], "unclosed bracket"),
+        ] {
+            let arguments = [&["check", "--plugin", plugin], flags].concat();
+            let (code, stdout, stderr) = rdmactl(&arguments);
+            assert_eq!((code, stderr.as_str()), (expected, ""), "{arguments:?}: {stdout}");
+            assert!(stdout.starts_with(start) && stdout.contains(what), "{arguments:?}: {stdout}");
+            assert_eq!(stdout.lines().count(), 1, "{arguments:?}: {stdout}");
+        }
+    }
+}
+
+#[test]
+fn a_learned_policy_replaces_no_file_and_needs_complete_reports() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("site.toml");
+    let path = file.display().to_string();
+    let learn = ["check", "--from", FLEET, "--learn", &path];
+    let (_, stdout, stderr) = rdmactl(&learn);
+    assert!(!stdout.is_empty(), "{stderr}");
+    let what = format!("rdmactl: {path} is not written: ");
+    assert!(stderr.contains(&what) && stderr.contains(" not read completely\n"), "{stderr}");
+    assert!(!file.exists(), "the capture lacks values");
+    std::fs::write(&file, "# hand-written\n").expect("a file");
+    let (code, stdout, stderr) = rdmactl(&learn);
+    assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+    let what = format!("rdmactl: --learn {path}: the file exists, and --learn replaces no file\n");
+    let new = folder.path().join("site.2.toml");
+    let fix = format!("  fix: name a new file: --learn {}\n", new.display());
+    assert_eq!(stderr, what + &fix);
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), "# hand-written\n");
+}
+
+/// The launcher delays each reply of the agent for longer than two intervals of the samples. The
+/// first three parts of the output start the agent.
+#[test]
+fn a_host_may_need_longer_than_the_interval_of_two_samples() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let script = folder.path().join("delay").display().to_string();
+    let text = "#!/bin/sh\nshift; parts=0\n\
+                \"$@\" | while dd bs=65536 count=1 of=\"$0.part\" 2>/dev/null; do\n\
+                [ -s \"$0.part\" ] || exit\nparts=$((parts + 1))\n\
+                [ $parts -le 3 ] || sleep 2.2\ncat \"$0.part\"\ndone\n";
+    std::fs::write(&script, text).expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).expect("a program");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_rdmactl"));
+    let folder_of_program = program.parent().expect("a directory").display();
+    let launcher = format!("exec {script} {{host}} {{command}}");
+    let output = Command::new(program)
+        .args(["check", "-H", "n1", "--sample", "1", "--only", "host.silent"])
+        .args(["--timeout", "30", "--launcher", &launcher])
+        .env("PATH", format!("{folder_of_program}:/usr/bin:/bin"))
+        .output()
+        .expect("rdmactl runs");
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8");
+    assert!(text.contains("1 host, 1 check: no finding"), "{text}");
 }

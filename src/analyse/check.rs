@@ -29,6 +29,8 @@ mod unreadable;
 mod unused_ports;
 
 #[cfg(test)]
+mod results_tests;
+#[cfg(test)]
 mod tests;
 
 use std::fmt::Display;
@@ -39,6 +41,7 @@ use crate::model::{CheckReport, Connection, HostReport, Policy, Severity, check,
 pub use baseline::Baseline;
 pub use changed::Changed;
 pub use live::{HostFacts, PastProblem, live_findings};
+pub use matrix::untested_pairs;
 pub use pair_cause::name_causes;
 pub use port_findings::{failed_state_check, port_states};
 use results::Results;

@@ -72,7 +72,7 @@ impl Duplicates {
         let warnings = [
             host_twice(names, &twins),
             limited(addresses.iter().map(|(gid, places)| {
-                duplicate_address(names, gid.ip(), "no pair uses it", places)
+                duplicate_address(names, gid.ip(), "packets reach either host", places)
             })),
             limited(macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places))),
             limited(nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places))),
@@ -217,8 +217,7 @@ fn host_twice(names: &[&str], twins: &[Vec<usize>]) -> Vec<Warning> {
     let warnings = twins.iter().map(|hosts| {
         let same: Vec<&str> = hosts.iter().filter_map(|&host| names.get(host).copied()).collect();
         let detail = format!(
-            "{} have the same GUIDs and addresses: they are names of one host, which is not tested \
-             against itself",
+            "{} have the same GUIDs and addresses: they are names of one host",
             same.join(" and ")
         );
         let hint =
@@ -368,5 +367,46 @@ mod tests {
         };
         assert_eq!(count(OF_NO_ADDRESS), 0);
         assert_eq!(count(Guid(0x0200_00ff_fe00_0001)), 1);
+    }
+
+    #[test]
+    fn a_warning_mentions_no_test_because_check_runs_none() {
+        use crate::model::{Device, Gid, Port, Via};
+        let host = |name: &str, guid: u64| {
+            let gid = Gid {
+                index: 0,
+                value: GidValue("fec0::1".parse().unwrap()),
+                kind: None,
+                netdev: None,
+            };
+            let port = Port {
+                number: 1,
+                protocol: Some(Protocol::Ib),
+                gids: Some(vec![gid]),
+                ..Port::default()
+            };
+            let mut report = HostReport::empty(name, Via::Agent);
+            report.devices = vec![Device {
+                name: "mlx5_0".into(),
+                node_guid: Some(Guid(guid)),
+                ports: vec![port],
+                ..Device::default()
+            }];
+            report
+        };
+        let detail = |guid: u64| {
+            let (one, other) = (host("n1", 1), host("n2", guid));
+            let duplicates = Duplicates::of(&["n1", "n2"], &[Some(&one), Some(&other)]);
+            let [warning] = <[Warning; 1]>::try_from(duplicates.warnings).unwrap();
+            warning.detail
+        };
+        assert_eq!(
+            detail(2),
+            "fec0::1 is an address of mlx5_0/1 on n1 and mlx5_0/1 on n2; packets reach either host"
+        );
+        assert_eq!(
+            detail(1),
+            "n1 and n2 have the same GUIDs and addresses: they are names of one host"
+        );
     }
 }

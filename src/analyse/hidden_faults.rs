@@ -215,9 +215,10 @@ fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> boo
     faulty.map(|faulty| tcp_blocked_at(names, faulty.host, &faulty.pairs)).collect()
 }
 
-/// True if the source tried a TCP connection, and the path did not let it through.
+/// True if the source tried a TCP connection, and the path let none through.
 fn is_tcp_silent(pair: &Pair) -> bool {
-    pair.measured.tcp_failure.as_ref().is_some_and(TcpFailure::is_without_connection)
+    let failure = pair.measured.tcp_failure.as_ref();
+    pair.tcp.is_none() && failure.is_some_and(TcpFailure::is_without_connection)
 }
 
 fn tcp_blocked_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
@@ -294,6 +295,7 @@ mod tests {
     use super::*;
     use crate::analyse::verdict::not_tested;
     use crate::model::ping::{Cell, Measured, Verdict};
+    use crate::model::probe::RoundTrips;
 
     const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
@@ -400,6 +402,12 @@ mod tests {
         let all = found(&matrix(|_, _| tcp(NO_REPLY)));
         assert_eq!(all[0].hosts, [0, 1, 2, 3]);
         assert_eq!(found(&matrix(|_, _| tcp(None))), []);
+        // The round trips passed, and the test of throughput failed.
+        let mut pairs = matrix(|_, _| tcp(NO_REPLY));
+        for pair in &mut pairs {
+            pair.tcp = Some(RoundTrips::default().into());
+        }
+        assert_eq!(found(&pairs), []);
     }
 
     #[test]

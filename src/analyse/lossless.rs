@@ -5,13 +5,21 @@
 //! never leads to the verdict "lossless". Lossy `RoCE` with ECN is a valid design, so "lossy" is
 //! no error.
 //!
-//! Reports no finding. `query` shows the verdicts.
+//! Creates no finding: `check::ports` makes findings of lossy traffic. `query` lists the verdicts
+//! of all ports.
 
 use crate::analyse::verdict::plain_or;
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
     Protocol, key, words,
 };
+
+/// Maximum number of members of a bond. All ports of a host may use one bond, so that the time
+/// grows with the product of both numbers.
+const MAX_MEMBERS: usize = 32;
+
+/// Maximum number of DCB rules of an interface. A rule for each DSCP and each priority is 512.
+const MAX_RULES: usize = 1024;
 
 words! {
     /// Verdict on the traffic of a port.
@@ -142,6 +150,9 @@ fn links<'report>(
         return Err(format!("the bond members of {name} could not be read"));
     }
     match &netdev.bond {
+        Some(bond) if bond.members.len() > MAX_MEMBERS => {
+            Err(format!("the bond {name} has more than {MAX_MEMBERS} members"))
+        }
         Some(bond) => bond.members.iter().map(find).collect(),
         None => Ok(vec![netdev]),
     }
@@ -166,6 +177,9 @@ fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Lossless
 }
 
 fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> LosslessVerdict {
+    if dcb.apps.len() > MAX_RULES {
+        return LosslessVerdict::unknown(format!("{name} has more than {MAX_RULES} DCB rules"));
+    }
     let (tos, dscp) = (traffic.tos, traffic.dscp());
     let of_dscp = |one| LosslessVerdict { tos: Some(tos), dscp: Some(dscp), ..one };
     let priority = match priority_of(dcb, dscp) {

@@ -28,7 +28,7 @@ pub struct CheckArgs {
     /// it, unless --no-upload forbids it.
     #[arg(long)]
     pub active: bool,
-    /// Read twice, this time apart: error counters that rose between are findings
+    /// Read the hosts twice, SECS seconds apart; report error counters that rose
     #[arg(long, value_name = "SECS", value_parser = duration::parse_interval)]
     pub sample: Option<Duration>,
     /// Run only these checks: port.down, 'port.*'
@@ -48,23 +48,23 @@ pub struct CheckArgs {
     /// Policy of the site: accepted findings, expected values, severities, thresholds
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub policy: Option<PathBuf>,
-    /// Write a policy with the values that most hosts have
+    /// Write a new policy file with the values that most hosts have
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub learn: Option<PathBuf>,
     /// Do not report findings of an earlier run, which wrote this file with -f json
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub baseline: Option<PathBuf>,
-    /// Print one line and exit as a plug-in of a monitoring system
+    /// Print the text of a plug-in for a monitoring system, and exit with its code
     #[arg(long, value_enum, value_name = "SYSTEM")]
     pub plugin: Option<Plugin>,
     /// Print the JSON Schema of a policy
-    #[arg(long, conflicts_with = "list")]
+    #[arg(long, conflicts_with_all = ["list", "explain"])]
     pub policy_schema: bool,
     /// List the checks
-    #[arg(long)]
+    #[arg(long, conflicts_with = "explain")]
     pub list: bool,
     /// Explain a check: rule, origin, consequence, remedy
-    #[arg(long, value_name = "CHECK", conflicts_with = "list")]
+    #[arg(long, value_name = "CHECK")]
     pub explain: Option<String>,
 }
 

@@ -17,6 +17,11 @@ const WHERE: Group = &["where"];
 const FOLD: Group = &["no-fold"];
 const WATCH: Group = &["watch", "count"];
 const FORMAT: Group = &["format", "json"];
+/// Flags of the cells of a listing.
+const CELLS: Group = &["columns", "sort", "no-header"];
+/// Own flags of check.
+const SAMPLE: Group = &["sample"];
+const FAIL_ON: Group = &["fail-on"];
 
 /// Contradictions; clap sees only those whose flags stand on the same side of the command.
 const CONTRARY: [(Group, &str); 10] = [
@@ -129,8 +134,8 @@ const TABLE: &[Row] = &[
     ("agent", &[]),
 ];
 
-/// Flags that a command does not support together with one of its own flags.
-const MODES: [Row; 2] = [
+/// Flags that a command does not support together with one of its own flags, or with a format.
+const MODES: [Row; 7] = [
     ("ping --plan", &[(&[SAVE, WATCH, ROWS, WHERE], "remove it: a plan contacts no host")]),
     (
         "ping --diff",
@@ -139,7 +144,36 @@ const MODES: [Row; 2] = [
             "remove it: both runs are in the files; the comparison is not a listing",
         )],
     ),
+    (
+        "check --plugin",
+        &[
+            (&[FORMAT, ROWS, WHERE], "remove it: the monitoring system defines the output"),
+            (&[FAIL_ON], "remove it: the monitoring system defines the exit codes"),
+        ],
+    ),
+    (
+        "check --sample",
+        &[(
+            &[SOURCES, SAVE],
+            "remove it: --sample reads the hosts twice, and a file holds one sample",
+        )],
+    ),
+    (
+        "check --active",
+        &[(
+            &[SOURCES, SAVE, SAMPLE],
+            "remove it: --active tests the pairs of -H once, and saves no results",
+        )],
+    ),
+    ("fabric --format tree", DRAWING),
+    ("fabric --format dot", DRAWING),
 ];
+
+/// Flags of a listing that a drawing of a subnet does not support.
+const DRAWING: &[(&[Group], &str)] = &[(
+    &[WATCH, WHERE, CELLS, FOLD],
+    "remove it: a drawing shows one sample and has no rows; or use another format",
+)];
 
 const GENERATED: &[(&[Group], &str)] = &[(
     &[HOSTS, LOCAL, SOURCES, SAVE, ROWS, WHERE, FOLD, WATCH, FORMAT],
@@ -165,12 +199,14 @@ fn short(flag: &str) -> &'static str {
         "sort" => " (-s)",
         "format" => " (-f)",
         "json" => " (-j)",
+        "no-header" => " (-n)",
+        "verbose" => " (-v)",
         _ => "",
     }
 }
 
 /// Checks the long names of the given global flags, and the own flags of the command, with
-/// dashes, and arguments.
+/// dashes, and arguments. `own` also has the format of a drawing: `--format tree`.
 ///
 /// # Errors
 /// A flag has no effect on this command, or two flags contradict each other.
@@ -179,13 +215,14 @@ pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagEr
         let flag = name.strip_prefix(command).and_then(|flag| flag.strip_prefix(' '));
         flag.is_some_and(|flag| own.iter().any(|own| own == flag))
     };
+    let is_given = |flag: &str| given.contains(&flag) || own.contains(&format!("--{flag}"));
     let rows = TABLE.iter().filter(|(name, _)| *name == command);
     let contradiction =
         |one, other, fix| Err(FlagError { what: format!("--{one} contradicts {other}"), fix });
     for (command, refused) in rows.chain(MODES.iter().filter(|(name, _)| is_mode(name))) {
         for (groups, fix) in *refused {
             let mut flags = groups.iter().copied().flatten().copied();
-            if let Some(flag) = flags.find(|flag| given.contains(flag)) {
+            if let Some(flag) = flags.find(|flag| is_given(flag)) {
                 let what = format!("{command} does not support --{flag}{}", short(flag));
                 return Err(FlagError { what, fix });
             }
@@ -197,7 +234,6 @@ pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagEr
             return contradiction(one, format!("--{other}"), fix);
         }
     }
-    let is_given = |flag: &str| given.contains(&flag) || own.contains(&format!("--{flag}"));
     if command == "ping"
         && let Some(one) = SAVED_RUNS.into_iter().find(|flag| is_given(flag))
     {
@@ -286,6 +322,64 @@ mod tests {
         let error = plan(&["sort"]).unwrap_err();
         assert_eq!(error.to_string(), "ping --plan does not support --sort (-s)");
         assert_eq!(check("ping", &["sort"], &["--quick".to_owned()]), Ok(()));
+    }
+
+    #[test]
+    fn modes_of_check_have_rows_of_supported_flags() {
+        let refusal = |given: &[&str], own: &[&str]| {
+            let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+            check("check", given, &own).err().map(|error| error.what)
+        };
+        for (given, own, flag) in [
+            (&["format"][..], &["--plugin"][..], "--format (-f)"),
+            (&["json"], &["--plugin"], "--json (-j)"),
+            (&["columns"], &["--plugin"], "--columns (-o)"),
+            (&["where"], &["--plugin"], "--where (-w)"),
+            (&["sort"], &["--plugin"], "--sort (-s)"),
+            (&["no-header"], &["--plugin"], "--no-header (-n)"),
+            (&["verbose"], &["--plugin"], "--verbose (-v)"),
+            (&[], &["--plugin", "--fail-on"], "--fail-on"),
+            (&["from"], &["--sample"], "--from"),
+            (&["root"], &["--sample"], "--root"),
+            (&["save"], &["--sample"], "--save"),
+            (&["hosts", "from"], &["--active"], "--from"),
+            (&["hosts", "root"], &["--active"], "--root"),
+            (&["hosts", "save"], &["--active"], "--save"),
+            (&["hosts"], &["--sample", "--active"], "--sample"),
+        ] {
+            let mode = own.last().filter(|own| **own != "--fail-on").unwrap_or(&"--plugin");
+            let expected = format!("check {mode} does not support {flag}");
+            assert_eq!(refusal(given, own), Some(expected));
+        }
+        assert_eq!(refusal(&["hosts", "from", "save"], &["--plugin", "--severity"]), None);
+        assert_eq!(refusal(&["hosts", "format", "where"], &["--sample"]), None);
+        assert_eq!(refusal(&["hosts", "verbose"], &["--active", "--fail-on"]), None);
+    }
+
+    #[test]
+    fn a_drawing_supports_no_flags_of_a_listing() {
+        let refusal = |flag: &str, format: &str| {
+            let error = check("fabric", &["format", flag], &[format!("--format {format}")]).err();
+            error.map(|error| error.what)
+        };
+        for (flag, named) in [
+            ("watch", "--watch"),
+            ("count", "--count"),
+            ("where", "--where (-w)"),
+            ("sort", "--sort (-s)"),
+            ("columns", "--columns (-o)"),
+            ("no-header", "--no-header (-n)"),
+            ("no-fold", "--no-fold"),
+        ] {
+            for format in ["tree", "dot"] {
+                let expected = format!("fabric --format {format} does not support {named}");
+                assert_eq!(refusal(flag, format), Some(expected));
+            }
+            assert_eq!(refusal(flag, "csv"), None, "a listing supports {named}");
+        }
+        for flag in ["save", "verbose", "hosts"] {
+            assert_eq!(refusal(flag, "tree"), None);
+        }
     }
 
     #[test]

@@ -273,7 +273,7 @@ pub enum Format {
     Json,
     /// One JSON document per host and line; ping prints one event per line
     Ndjson,
-    /// Heat map of a ping run as an HTML page
+    /// HTML page: heat map of a ping run, or findings of check
     Html,
     /// Heat map of a ping run as an SVG image
     Svg,

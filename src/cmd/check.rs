@@ -1,33 +1,34 @@
 //! Runs `rdmactl check`: reads the hosts, runs the checks, prints the findings.
 //!
-//! `active` tests the pairs of `--active`.
+//! `active` tests the pairs of `--active`, `learn` writes the policy of `--learn`, and `plugin`
+//! formats the result for monitoring systems.
 
 mod active;
+mod learn;
+mod plugin;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
-
-use crate::analyse::check::{Baseline, CheckOptions, Selection, remove_absent, run as run_checks};
+use crate::analyse::check::{
+    Baseline, CheckOptions, Selection, remove_absent, run as run_checks, untested_pairs,
+};
 use crate::analyse::connections::connections;
 use crate::analyse::rate::CounterSample;
-use crate::capture::{check_place, replace_file};
-use crate::cli::{CheckArgs, Format, Global, Plugin};
+use crate::cli::{CheckArgs, Format, Global};
 use crate::clock::{utc_text, wall_ns};
-use crate::config::{policy_schema, read_policy, write_policy};
+use crate::config::{policy_schema, read_policy};
 use crate::input;
 use crate::model::ping::PingReport;
 use crate::model::{
-    CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostReport, HostResults, Parts, Policy,
-    check, nearest_check, selects_check,
+    CHECKS, Check, CheckReport, CheckScope, Finding, HostReport, HostResults, Parts, Policy, check,
+    nearest_check, selects_check,
 };
 use crate::names;
 use crate::query::{Checks, check_rows};
 use crate::render::{
-    CheckDocument, check_page, explain_check, list_checks, nagios, nhc, render_checks, to_json,
-    to_json_lines,
+    CheckDocument, check_page, explain_check, list_checks, render_checks, to_json, to_json_lines,
 };
 use crate::term::Term;
 
@@ -35,7 +36,7 @@ use super::listing::read_with_progress;
 use super::listing_output::{Hosts, ListingOutput};
 use super::local::Reports;
 use super::outcome::{note, say};
-use super::watch::Watch;
+use super::watch::{Pace, Watch};
 use super::{Advice, Outcome, connection_flags};
 
 /// Limit of a baseline file. A finding has some hundred bytes, and names each of its hosts.
@@ -44,8 +45,17 @@ const MAX_BASELINE: u64 = 256 << 20;
 /// Checks the hosts of the flags, or lists the checks.
 ///
 /// # Errors
-/// A flag names no check, or nothing could be read.
+/// A flag names no check, or nothing could be read. With `--plugin`, the error is printed as the
+/// result.
 pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Result<Outcome> {
+    let result = check_hosts(global, args, term);
+    match args.plugin {
+        Some(plugin) => result.or_else(|error| plugin::print_error(plugin, error, term)),
+        None => result,
+    }
+}
+
+fn check_hosts(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
         term.write_stdout(crate::render::column_help::<Checks>())?;
         return Ok(Outcome::Complete);
@@ -65,10 +75,10 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
         ping: None,
     };
     if let Some(path) = &args.learn {
-        check_place(path).with_context(|| format!("cannot write {}", path.display()))?;
+        learn::check_file(path)?;
     }
     let parts = parts(args, &options.selection);
-    let reports = match args.sample {
+    let mut reports = match args.sample {
         None => read_with_progress(&flags_of_read(global, args), term, &parts)?,
         Some(time) => read_twice(global, term, parts, time)?,
     };
@@ -76,45 +86,70 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
     let mut report = run_checks(&reports.hosts, &connections(&reports.hosts), &options);
     let is_bad = report.findings.iter().any(|one| args.fail_on.is_reached(one.finding.severity));
     report.findings.retain(|one| args.severity.is_reached(one.finding.severity));
+    if args.plugin.is_some() && global.from.is_some() {
+        remove_unrecorded(&mut reports.hosts);
+    }
+    let of_read = outcome(&mut reports.hosts);
     if let Some(path) = &args.learn {
-        let text = write_policy(&report.usual);
-        replace_file(path, &|out| out.write_all(text.as_bytes()))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        learn::write(path, &report.usual, &reports.hosts, of_read, term)?;
     }
-    if let Some(plugin) = args.plugin {
-        let print = match plugin {
-            Plugin::Nagios => nagios,
-            Plugin::Nhc => nhc,
-        };
-        let (text, code) = print(&report, reports.hosts_named);
-        term.write_stdout(text)?;
-        reports.saved?;
-        return Ok(Outcome::Original(code));
-    }
-    let is_rows = !global.columns.is_empty() || global.filter.is_some() || global.sort.is_some();
-    let text = match global.output() {
-        Format::Json => to_json(&CheckDocument::new(reports.taken_ns, &report))?,
-        Format::Ndjson => to_json_lines(
-            of_hosts(&report).iter().map(|one| CheckDocument::new(reports.taken_ns, one)),
-        )?,
-        Format::Html => check_page(reports.taken_ns, &report),
-        Format::Table if !is_rows => connection_flags::in_fixes(&render_checks(
-            &report,
-            reports.hosts_named,
-            global.verbose > 0,
-        )),
-        _ => view.print_with(check_rows(&report), Hosts::of(&reports), &|_| String::new())?,
-    };
-    term.write_stdout(text)?;
-    reports.saved?;
-    let outcome = outcome(reports.hosts);
-    Ok(match outcome {
-        _ if is_bad => Outcome::Problem,
+    let outcome = match of_read {
         Outcome::Complete if options.ping.as_ref().is_some_and(is_incomplete) => {
             Outcome::Incomplete
         }
-        _ => outcome,
+        other => other,
+    };
+    if is_for_people(global) {
+        change_fixes(&mut report, connection_flags::in_fix);
+    }
+    if let Some(plugin) = args.plugin {
+        let (text, code) = plugin::text(plugin, &report, &reports, outcome);
+        reports.saved?;
+        term.write_stdout(text)?;
+        return Ok(Outcome::Original(code));
+    }
+    term.write_stdout(text(global, &view, &report, &reports)?)?;
+    reports.saved?;
+    Ok(if is_bad { Outcome::Problem } else { outcome })
+}
+
+/// Returns the text of the findings in the format of the flags.
+fn text(
+    global: &Global,
+    view: &ListingOutput<'_, Checks>,
+    report: &CheckReport,
+    reports: &Reports,
+) -> anyhow::Result<String> {
+    let Reports { hosts_named, taken_ns, .. } = *reports;
+    Ok(match global.output() {
+        Format::Json => to_json(&CheckDocument::new(taken_ns, report))?,
+        Format::Ndjson => lines_of_hosts(taken_ns, report)?,
+        Format::Html => check_page(taken_ns, report),
+        Format::Table if !is_of_rows(global) => {
+            render_checks(report, hosts_named, global.verbose > 0)
+        }
+        _ => view.print_with(check_rows(report), Hosts::of(reports), &|_| String::new())?,
     })
+}
+
+/// Returns true if a flag selects or sorts rows or selects columns.
+fn is_of_rows(global: &Global) -> bool {
+    !global.columns.is_empty() || global.filter.is_some() || global.sort.is_some()
+}
+
+/// Returns true if people paste the commands of the output: of a table, a page or a plug-in.
+fn is_for_people(global: &Global) -> bool {
+    match global.output() {
+        Format::Html => true,
+        Format::Table => !is_of_rows(global),
+        _ => false,
+    }
+}
+
+fn change_fixes(report: &mut CheckReport, change: impl Fn(&str) -> String) {
+    for found in &mut report.findings {
+        found.finding.fix = found.finding.fix.as_deref().map(&change);
+    }
 }
 
 /// Returns the text that `--explain`, `--list` or `--policy-schema` requests instead of a run.
@@ -136,15 +171,23 @@ fn flags_of_read(global: &Global, args: &CheckArgs) -> Global {
     Global { upload: global.upload || (args.active && !global.no_upload), ..global.clone() }
 }
 
-/// Returns the outcome of the read. A value that a host does not have is not missing.
-fn outcome(mut hosts: Vec<HostReport>) -> Outcome {
+/// Returns the outcome of the read. Removes the problems of values that a host does not have,
+/// because these values are not missing.
+fn outcome(hosts: &mut [HostReport]) -> Outcome {
     hosts.iter_mut().for_each(remove_absent);
-    Outcome::of_listing(&hosts)
+    Outcome::of_listing(hosts)
+}
+
+/// Removes the problems of values that a file does not hold. The hosts do not cause them.
+fn remove_unrecorded(hosts: &mut [HostReport]) {
+    for report in hosts {
+        report.problems.retain(|problem| !problem.not_recorded);
+    }
 }
 
 /// Returns true if a pair was not tested, or if an agent may still run.
 fn is_incomplete(ping: &PingReport) -> bool {
-    ping.summary.not_tested > 0 || !ping.left_behind.is_empty()
+    untested_pairs(ping) > 0 || !ping.left_behind.is_empty()
 }
 
 /// Returns the checks of the flags.
@@ -166,17 +209,10 @@ fn read_twice(
     parts: Parts,
     time: Duration,
 ) -> anyhow::Result<Reports> {
-    refuse_flags(
-        "--sample",
-        "a file holds one sample",
-        &[
-            ("--from", global.from.is_some()),
-            ("--root", global.root.is_some()),
-            ("--save", global.save.is_some()),
-        ],
-    )?;
     let twice = Global { count: Some(2), ..global.clone() };
-    let mut watch = Watch::start(&twice, time, parts, 0)?;
+    // A host may need longer than the interval.
+    let pace = Pace { every: time, limit: global.timeout, flag: "--sample" };
+    let mut watch = Watch::start_at(&twice, pace, parts, 0)?;
     let first = watch.next()?;
     let second = watch.next()?;
     for left in watch.end() {
@@ -192,17 +228,6 @@ fn read_twice(
     }
 }
 
-/// Refuses the given flags that contradict the flag `of`, for the reason `why`.
-fn refuse_flags(of: &str, why: &str, flags: &[(&str, bool)]) -> anyhow::Result<()> {
-    match flags.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((flag, _)) => {
-            let what = format!("{of} contradicts {flag}: {why}");
-            Err(Advice::error(what, "remove one of them"))
-        }
-    }
-}
-
 fn policy(args: &CheckArgs) -> anyhow::Result<Policy> {
     let Some(path) = &args.policy else { return Ok(Policy::default()) };
     read_policy(path).map_err(|error| Advice::error(error.what, error.fix))
@@ -212,9 +237,20 @@ fn baseline(path: &Path) -> anyhow::Result<Baseline> {
     let name = path.display().to_string();
     let read = input::read_text(path, MAX_BASELINE).map_err(|error| error.to_string());
     read.and_then(|text| Baseline::parse(&name, &text)).map_err(|error| {
-        let fix = format!("write it with: rdmactl check -f json > {name}");
+        let fix = format!("write a new file: rdmactl check -f json > {}", free_path(path));
         Advice::error(format!("--baseline {name}: {error}"), fix)
     })
+}
+
+/// Returns a path that no file has, quoted for a shell: the given path, or this path with a
+/// number.
+fn free_path(path: &Path) -> String {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered =
+        |number: u32| path.with_extension(format!("{number}.{ending}").trim_end_matches('.'));
+    let mut paths = std::iter::once(PathBuf::from(path)).chain((2..100).map(numbered));
+    let free = paths.find(|path| !path.exists()).unwrap_or_else(|| numbered(100));
+    shlex::try_quote(&free.display().to_string()).unwrap_or_default().into_owned()
 }
 
 /// Returns the error for a word that names no check.
@@ -233,35 +269,54 @@ fn parts(args: &CheckArgs, selection: &Selection) -> Parts {
     parts.filter(|part| args.fabric || !part.is_of_fabric()).collect()
 }
 
-/// Returns a report for each host, with the findings of the host.
-fn of_hosts(report: &CheckReport) -> Vec<CheckReport> {
-    let mut by_host: HashMap<&str, Vec<CheckedFinding>> = HashMap::new();
-    for found in &report.findings {
-        for host in &found.finding.hosts {
-            by_host.entry(host).or_default().push(found.clone());
+/// Formats one document for each host, with the findings of the host. The documents are built one
+/// after the other, because a common finding has the names of all its hosts.
+fn lines_of_hosts(taken_ns: Option<u64>, report: &CheckReport) -> serde_json::Result<String> {
+    let findings = by_host(&report.findings, |found| &found.finding);
+    let accepted = by_host(&report.accepted, |(found, _)| &found.finding);
+    let line = |host: &HostResults| {
+        let name = host.host.as_str();
+        let of_host = CheckReport {
+            findings: of_name(&findings, name),
+            hosts: vec![host.clone()],
+            accepted: of_name(&accepted, name),
+            usual: Vec::new(),
+        };
+        to_json_lines([CheckDocument::new(taken_ns, &of_host)])
+    };
+    report.hosts.iter().map(line).collect()
+}
+
+/// Items of each host, by the name of the host.
+type ByHost<'report, T> = HashMap<&'report str, Vec<&'report T>>;
+
+/// Returns the items whose finding concerns a host, by the name of the host.
+fn by_host<T>(items: &[T], finding: impl Fn(&T) -> &Finding) -> ByHost<'_, T> {
+    let mut by_host: ByHost<'_, T> = HashMap::new();
+    for item in items {
+        for host in &finding(item).hosts {
+            by_host.entry(host).or_default().push(item);
         }
     }
-    let of_host = |host: &HostResults| CheckReport {
-        findings: by_host.get(host.host.as_str()).cloned().unwrap_or_default(),
-        hosts: vec![host.clone()],
-        accepted: report
-            .accepted
-            .iter()
-            .filter(|(found, _)| found.finding.hosts.contains(&host.host))
-            .cloned()
-            .collect(),
-        usual: Vec::new(),
-    };
-    report.hosts.iter().map(of_host).collect()
+    by_host
+}
+
+fn of_name<T: Clone>(by_host: &ByHost<'_, T>, name: &str) -> Vec<T> {
+    by_host.get(name).into_iter().flatten().copied().cloned().collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::Parser as _;
 
     use super::*;
+    use crate::analyse::verdict::{Ends, not_tested, one_machine};
     use crate::cli::{Cli, Command};
-    use crate::model::{HostFailure, Problem, Reason, Via};
+    use crate::model::ping::{Cell, Pair, PingHost, Summary, Verdict};
+    use crate::model::{CheckedFinding, HostFailure, Problem, Reason, Severity, Subject, Via};
+    use crate::render::nagios;
 
     fn report(source: &str) -> HostReport {
         let problem = Problem {
@@ -283,20 +338,129 @@ mod tests {
     fn only_values_that_a_host_has_make_a_run_incomplete() {
         let absent = || report("RDMA netlink, devices");
         assert!(absent().is_incomplete());
-        assert_eq!(outcome(vec![absent()]), Outcome::Complete);
+        assert_eq!(outcome(&mut [absent()]), Outcome::Complete);
         let unreadable = report("RDMA netlink, ports of device 0");
-        assert_eq!(outcome(vec![absent(), unreadable]), Outcome::Incomplete);
+        assert_eq!(outcome(&mut [absent(), unreadable.clone()]), Outcome::Incomplete);
         let silent = HostReport::failed("n2", HostFailure::new(Reason::Timeout, "no reply"));
-        assert_eq!(outcome(vec![absent(), silent.clone()]), Outcome::Incomplete);
-        assert_eq!(outcome(vec![silent]), Outcome::Nothing);
+        assert_eq!(outcome(&mut [absent(), silent.clone()]), Outcome::Incomplete);
+        assert_eq!(outcome(&mut [silent]), Outcome::Nothing);
+        let mut unrecorded = unreadable.clone();
+        unrecorded.problems = [Problem { not_recorded: true, ..unreadable.problems[0].clone() }]
+            .into_iter()
+            .collect();
+        let mut hosts = [unrecorded, unreadable];
+        remove_unrecorded(&mut hosts);
+        assert_eq!(hosts.each_ref().map(|host| host.problems.len()), [0, 1]);
+    }
+
+    #[test]
+    fn two_names_of_one_host_make_no_run_incomplete() {
+        let run = |verdict: Verdict| {
+            let pairs = vec![Pair::of_verdict(Cell { rail: 0, source: 0, target: 1 }, verdict)];
+            PingReport {
+                hosts: ["n1", "n2"].map(|name| PingHost::of(name, 0, None)).into(),
+                summary: Summary::of(&pairs),
+                pairs,
+                ..PingReport::default()
+            }
+        };
+        let of_one_host = run(one_machine(&Ends { source: "n1", target: "n2", route: None }));
+        assert!(!is_incomplete(&of_one_host) && is_incomplete(&run(not_tested())));
+        let left_behind = vec!["n1: an agent may still run".to_owned()];
+        assert!(is_incomplete(&PingReport { left_behind, ..of_one_host }));
+    }
+
+    /// Returns a report of two hosts with a common finding, a finding of n2, and an accepted one.
+    fn findings() -> CheckReport {
+        let found = |hosts: &[&str], what: &str| {
+            let hosts = hosts.iter().map(ToString::to_string).collect();
+            let finding = Finding::new(Severity::Fail, "port.down", Subject::Host, what);
+            let finding = finding.fix("list them: rdmactl ports -H 'n[1-2]'");
+            CheckedFinding {
+                check: check("port.down").unwrap(),
+                finding: Finding { hosts, ..finding },
+                explains: BTreeSet::default(),
+            }
+        };
+        let host = |name: &str| HostResults { host: name.into(), ..HostResults::default() };
+        CheckReport {
+            findings: vec![found(&["n1", "n2"], "common"), found(&["n2"], "own")],
+            hosts: vec![host("n1"), host("n2"), host("n3")],
+            accepted: vec![(found(&["n1"], "accepted"), "no cable".into())],
+            usual: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_host_has_its_line_with_its_findings() {
+        let text = lines_of_hosts(Some(1), &findings()).unwrap();
+        let line = |text: &str| {
+            let json: serde_json::Value = serde_json::from_str(text).unwrap();
+            let of = |key: &str, inner: &str| {
+                let items = json[key].as_array().unwrap().iter();
+                items.map(|one| one[inner].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            };
+            [of("hosts", "host"), of("findings", "what"), of("accepted", "why")].concat().join(" ")
+        };
+        let lines: Vec<String> = text.lines().map(line).collect();
+        assert_eq!(lines, ["n1 common no cable", "n2 common own", "n3"]);
+        let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(first["findings"][0]["hosts"], serde_json::json!(["n1", "n2"]));
+    }
+
+    fn parsed(words: &str) -> (Global, CheckArgs) {
+        let cli = Cli::try_parse_from(words.split(' ')).unwrap();
+        let Some(Command::Check(args)) = cli.command else { panic!("{words}") };
+        (cli.global, args)
+    }
+
+    #[test]
+    fn fixes_for_people_have_the_flags_of_the_connections() {
+        for (flags, is_expected) in [
+            ("-H n1", true),
+            ("--plugin nagios", true),
+            ("-f html", true),
+            ("-f json", false),
+            ("-j", false),
+            ("-f csv", false),
+            ("-o check.id", false),
+            ("-w severity==fail", false),
+        ] {
+            let (global, _) = parsed(&format!("rdmactl check {flags}"));
+            assert_eq!(is_for_people(&global), is_expected, "{flags}");
+        }
+        let mut report = findings();
+        change_fixes(&mut report, |fix| fix.replace(" -H ", " -F cfg -H "));
+        let fix = "list them: rdmactl ports -F cfg -H 'n[1-2]'";
+        assert_eq!(report.findings[1].finding.fix.as_deref(), Some(fix));
+        let (text, _) = nagios(&report, true);
+        assert_eq!(text.matches(fix).count(), 2, "{text}");
+        let page = check_page(None, &report);
+        assert_eq!(page.matches("rdmactl ports -F cfg -H").count(), 2, "{page}");
+    }
+
+    #[test]
+    fn the_fix_of_a_baseline_overwrites_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my run.json");
+        let fix = |name: &str| {
+            let file = folder.path().join(name);
+            format!("write a new file: rdmactl check -f json > '{}'", file.display())
+        };
+        let fix_of = |error: anyhow::Error| error.downcast_ref::<Advice>().unwrap().fix.clone();
+        assert_eq!(fix_of(baseline(&path).unwrap_err()), fix("my run.json"));
+        std::fs::write(&path, r#"{ "schema": "rdmactl.ping/1", "findings": [] }"#).unwrap();
+        assert_eq!(fix_of(baseline(&path).unwrap_err()), fix("my run.2.json"));
+        std::fs::write(folder.path().join("my run.2.json"), "").unwrap();
+        assert_eq!(fix_of(baseline(&path).unwrap_err()), fix("my run.3.json"));
+        assert_eq!(free_path(Path::new("/dev/null")), "/dev/null.2");
     }
 
     #[test]
     fn active_checks_read_through_an_uploaded_program_unless_that_is_forbidden() {
         let uploads = |words: &str| {
-            let cli = Cli::try_parse_from(words.split(' ')).unwrap();
-            let Some(Command::Check(args)) = &cli.command else { panic!("{words}") };
-            flags_of_read(&cli.global, args).upload
+            let (global, args) = parsed(words);
+            flags_of_read(&global, &args).upload
         };
         assert!(uploads("rdmactl check --active -H n[1-2]"));
         assert!(!uploads("rdmactl check --active -H n[1-2] --no-upload"));

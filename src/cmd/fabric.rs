@@ -87,12 +87,9 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
         let what = format!("{}: a file of this kind has no {needed}", file.display());
         return Err(Advice::error(what, "save a sweep: rdmactl fabric --save FILE"));
     }
-    if is_drawing(global) {
-        if args.view != FabricView::Subnets {
-            let fix = "omit the view, or use another format";
-            return Err(Advice::error("--format tree and --format dot draw the whole subnet", fix));
-        }
-        refuse_listing_flags(global)?;
+    if is_drawing(global) && args.view != FabricView::Subnets {
+        let fix = "omit the view, or use another format";
+        return Err(Advice::error("--format tree and --format dot draw the whole subnet", fix));
     }
     if args.window.is_some() && (global.queries_hosts() || global.from.is_some()) {
         let fix = "omit --window";
@@ -104,24 +101,6 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
 /// True if the output is a drawing of the subnet, not a listing.
 fn is_drawing(global: &Global) -> bool {
     matches!(global.output(), Format::Tree | Format::Dot)
-}
-
-/// Refuses flags of a listing for a drawing, which shows one sample and has no rows.
-fn refuse_listing_flags(global: &Global) -> anyhow::Result<()> {
-    let flags = [
-        ("--watch", global.watch.is_some()),
-        ("--count", global.count.is_some()),
-        ("--where (-w)", global.filter.is_some()),
-        ("--sort (-s)", global.sort.is_some()),
-        ("--columns (-o)", !global.columns.is_empty()),
-        ("--no-header (-n)", global.no_header),
-        ("--no-fold", global.no_fold),
-    ];
-    let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) else {
-        return Ok(());
-    };
-    let what = format!("{flag} has no effect on --format tree and --format dot");
-    Err(Advice::error(what, "remove the flag, or use another format"))
 }
 
 /// Arguments of one run.
@@ -321,34 +300,4 @@ fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
         let what = format!("{}: {error}", path.display());
         Advice::error(what, "write lines such as 0x0002c90200000001 \"leaf001\"")
     })
-}
-
-#[test]
-fn a_drawing_refuses_flags_of_listings() {
-    use clap::Parser as _;
-
-    use crate::cli::{Cli, Command};
-
-    let refusal = |flags: &[&str]| {
-        let cli = Cli::try_parse_from(["rdmactl", "fabric"].iter().chain(flags)).unwrap();
-        let Some(Command::Fabric(args)) = &cli.command else { unreachable!("{flags:?}") };
-        check(&cli.global, args).err().map(|error| error.to_string())
-    };
-    for (flags, named) in [
-        (&["--watch"][..], "--watch"),
-        (&["--count", "2"], "--count"),
-        (&["-w", "lid==1"], "--where (-w)"),
-        (&["-s", "lid"], "--sort (-s)"),
-        (&["-o", "lid"], "--columns (-o)"),
-        (&["-n"], "--no-header (-n)"),
-        (&["--no-fold"], "--no-fold"),
-    ] {
-        let expected = format!("{named} has no effect on --format tree and --format dot");
-        for format in ["tree", "dot"] {
-            let drawing = [&["-f", format], flags].concat();
-            assert_eq!(refusal(&drawing).as_ref(), Some(&expected));
-        }
-        assert_eq!(refusal(flags), None, "a listing supports {named}");
-    }
-    assert_eq!(refusal(&["-f", "tree", "--via", "smp", "--save", "net.ndjson", "-v"]), None);
 }

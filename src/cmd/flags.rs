@@ -3,6 +3,7 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
+use crate::cli::Format;
 use crate::cli::flags::{self, SUMMARY};
 use crate::config::{SETTINGS, SettingKey};
 
@@ -52,15 +53,23 @@ pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> GivenFlags {
     if command != "hosts" && own.iter().any(|arg| arg.get_id() == "sets") {
         global.push("hosts".into());
     }
-    let own: Vec<String> = own
-        .into_iter()
-        .map(|arg| match arg.get_long() {
-            Some(flag) => format!("--{flag}"),
-            None if arg.get_id() == "targets" => "the hosts".to_owned(),
-            None => format!("the {}", arg.get_id()),
-        })
-        .collect();
+    let own = own.into_iter().map(|arg| match arg.get_long() {
+        Some(flag) => format!("--{flag}"),
+        None if arg.get_id() == "targets" => "the hosts".to_owned(),
+        None => format!("the {}", arg.get_id()),
+    });
+    let own = own.chain(drawing(command, matches).map(str::to_owned)).collect();
     GivenFlags { command: command.to_owned(), global, own }
+}
+
+/// Returns the format with which `fabric` draws a subnet instead of listing it.
+fn drawing(command: &str, matches: &ArgMatches) -> Option<&'static str> {
+    let format = matches.try_get_one::<Format>("format").ok().flatten()?;
+    match format {
+        Format::Tree if command == "fabric" => Some("--format tree"),
+        Format::Dot if command == "fabric" => Some("--format dot"),
+        _ => None,
+    }
 }
 
 /// Returns the built clap tree; each command hides flags that have no effect on it.

@@ -23,7 +23,7 @@ pub enum Outcome {
     Nothing,
     /// Incomplete result: some data could not be read. Exit code 3.
     Incomplete,
-    /// Exit code of the tool that `compat` replaces.
+    /// Exit code of the tool that `compat` replaces, or of `check` as a plug-in of a monitor.
     Original(u8),
 }
 

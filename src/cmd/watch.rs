@@ -1,5 +1,6 @@
-//! Takes samples of the same hosts at an interval for `--watch`, until a signal or a count ends
-//! it.
+//! Takes samples of the same hosts at an interval, until a signal or a count ends the run.
+//!
+//! The module computes no rates. Listings with `--watch` and `check --sample` use it.
 
 use std::time::Duration;
 
@@ -14,10 +15,21 @@ use crate::sys::heap;
 use super::local::{self, Reports};
 use super::{fleet, host_selection, interrupt};
 
+/// Times of the samples, and the flag of the interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// Interval of the samples.
+    pub(super) every: Duration,
+    /// Time limit of a sample.
+    pub(super) limit: Duration,
+    /// Flag that sets the interval, for fixes.
+    pub(super) flag: &'static str,
+}
+
 pub(super) struct Watch<'global> {
     global: &'global Global,
     parts: Parts,
-    every: Duration,
+    pace: Pace,
     /// Number of remaining samples; `None` without a limit.
     left: Option<u32>,
     /// Time of the next sample; `None` before the first one.
@@ -28,10 +40,21 @@ pub(super) struct Watch<'global> {
 }
 
 impl<'global> Watch<'global> {
-    /// Starts the samples; `extra` samples come before the samples that `--count` counts.
+    /// Starts the samples of `--watch`; `extra` samples come before the samples that `--count`
+    /// counts. A sample is complete before the next one is due.
     pub(super) fn start(
         global: &'global Global,
         every: Duration,
+        parts: Parts,
+        extra: u32,
+    ) -> anyhow::Result<Self> {
+        Self::start_at(global, Pace { every, limit: every, flag: "--watch" }, parts, extra)
+    }
+
+    /// Starts samples with another time limit or another flag than those of `--watch`.
+    pub(super) fn start_at(
+        global: &'global Global,
+        pace: Pace,
         parts: Parts,
         extra: u32,
     ) -> anyhow::Result<Self> {
@@ -41,7 +64,7 @@ impl<'global> Watch<'global> {
             let (starter, watchdog) = fleet::agent_starter(global, fleet::upload(global), &set)?;
             let fanout = usize::from(global.fanout);
             let hosts =
-                LiveAgents::new(set, starter, watchdog.clone(), parts.clone(), fanout, "--watch");
+                LiveAgents::new(set, starter, watchdog.clone(), parts.clone(), fanout, pace.flag);
             (watchdog, Some(hosts))
         } else {
             let watchdog = interrupt::start_watchdog()?;
@@ -49,7 +72,7 @@ impl<'global> Watch<'global> {
             (watchdog, None)
         };
         let left = global.count.map(|count| count.saturating_add(extra));
-        Ok(Self { global, parts, every, left, due: None, watchdog, hosts })
+        Ok(Self { global, parts, pace, left, due: None, watchdog, hosts })
     }
 
     /// Waits for the next sample and takes it; `None` after the last one. Between the samples, a
@@ -76,12 +99,12 @@ impl<'global> Watch<'global> {
         }
         self.left = self.left.map(|left| left - 1);
         // The interval starts before the sample, so that reading does not lengthen it.
-        self.due = Some(Deadline::after(self.every));
+        self.due = Some(Deadline::after(self.pace.every));
         let reports = match &self.hosts {
             None => local::read(self.global, &self.parts)?,
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
-                let read = live.read(self.every).context("cannot start a thread")?;
+                let read = live.read(self.pace.limit).context("cannot start a thread")?;
                 let hosts = read.into_iter().map(aged).collect();
                 Reports { hosts, hosts_named: true, taken_ns, saved: Ok(()) }
             }

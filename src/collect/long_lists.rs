@@ -188,6 +188,7 @@ fn older_lines_of_a_log_are_reported() {
         report.problems.iter().map(|problem| problem.detail.clone()).collect::<Vec<_>>()
     };
     assert_eq!(log(4096), [""; 0]);
-    let more = "/dev/kmsg, lines with beegfs:  has more than 4096 lines; older lines are not used";
+    let more = "/dev/kmsg, lines that start with \"beegfs:\": more than 4096 lines; older lines \
+                are not used";
     assert_eq!(log(4097), [more]);
 }

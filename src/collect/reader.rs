@@ -54,7 +54,7 @@ impl<'source> Reader<'source> {
         if older > 0 {
             let source = question.to_string();
             let detail =
-                format!("{source} has more than {MAX_LOG_LINES} lines; older lines are not used");
+                format!("{source}: more than {MAX_LOG_LINES} lines; older lines are not used");
             self.report(key, &source, detail);
         }
         Some(log.lines().skip(older).collect::<Vec<_>>().join("\n"))

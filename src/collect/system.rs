@@ -8,13 +8,11 @@ mod kernel_faults;
 use std::net::Ipv4Addr;
 
 use super::Reader;
-use crate::model::{ConnectedNetwork, HostReport, Limits, Service, System};
+use crate::model::{ConnectedNetwork, HostReport, Limits, SOCKET_UNITS, Service, System};
 
 const MODULES: &str = "/sys/module";
-/// Directory of the running units in a unified hierarchy and in the one before it.
+/// Directory of the running units of cgroup v2 and of cgroup v1.
 const UNITS: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
-/// Directory with a link for each socket unit that is enabled.
-const SOCKET_UNITS: &str = "/etc/systemd/system/sockets.target.wants";
 const ROUTES: &str = "/proc/net/route";
 const NODES: &str = "/sys/devices/system/node";
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
@@ -416,8 +414,8 @@ mod tests {
             (system.kernel_faults.unwrap().len(), problems)
         };
         assert_eq!(log(4095), (1, Vec::new()));
-        let more = "/dev/kmsg, lines with mlx5_core  or NETDEV WATCHDOG:  has more than 4096 \
-                    lines; older lines are not used";
+        let more = "/dev/kmsg, lines that start with \"mlx5_core\" or \"NETDEV WATCHDOG:\": more \
+                    than 4096 lines; older lines are not used";
         assert_eq!(log(4096), (0, vec![more.to_owned()]));
     }
 

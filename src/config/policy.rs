@@ -3,14 +3,18 @@
 //! The module checks the form of each value and the names of the checks. `analyse::check` applies
 //! the policy.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
 
 use super::ConfigError;
+use super::check::quoted;
 use super::reader::place_of;
 use crate::hosts::HostSet;
 use crate::model::{
@@ -22,7 +26,7 @@ use crate::model::{
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Policy file of `rdmactl check`.
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PolicyFile {
     /// Findings that the site accepts.
@@ -30,7 +34,8 @@ struct PolicyFile {
     accept: Vec<AcceptEntry>,
     /// Values that comparisons expect in place of the majority.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    expect: Vec<ExpectEntry>,
+    #[schemars(with = "Vec<ExpectEntry>")]
+    expect: Vec<Spanned<ExpectEntry>>,
     /// Severities by check.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     severity: BTreeMap<KnownCheck, SeverityWord>,
@@ -40,28 +45,28 @@ struct PolicyFile {
 }
 
 /// Findings that the site accepts.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AcceptEntry {
     /// Check, or a group: `port.*`.
     check: CheckSelector,
-    /// Host set; without it, all hosts.
+    /// Host set; default: all hosts. A name alone stands for the host with any user and port.
     hosts: Option<Hosts>,
-    /// Subject as `rdmactl check` prints it: `mlx5_0/1`; without it, all subjects.
+    /// Subject as `rdmactl check` prints it: `mlx5_0/1`; default: all subjects.
     subject: Option<String>,
     /// Reason, which the report repeats.
     reason: String,
-    /// Last day of the acceptance, as 2027-01-31; without it, it has no end.
+    /// Last day of the acceptance, as 2027-01-31; default: the acceptance has no last day.
     until: Option<Day>,
 }
 
 /// Value that a comparison expects.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExpectEntry {
     /// Check that compares: `firmware.differs`.
-    check: KnownCheck,
-    /// Comparable items: a board, a driver, a setting. Empty if the check has one group.
+    check: ComparedCheck,
+    /// Comparable items: a board, a driver, a setting; default: all items.
     #[serde(default)]
     of: String,
     /// Expected value.
@@ -74,14 +79,14 @@ struct ExpectEntry {
 struct ThresholdTable {
     /// Limit of locked memory up to which `limit.locked_memory` fails, in MiB.
     locked_memory_fail_mib: Option<u64>,
-    /// Limit of locked memory below which it warns, in MiB.
+    /// Limit of locked memory below which `limit.locked_memory` warns, in MiB.
     locked_memory_warn_mib: Option<u64>,
     /// Share of a limit of a device from which `device.exhausted` warns, in percent.
     device_used_percent: Option<u64>,
 }
 
 /// Severity of a finding.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum SeverityWord {
     Info,
@@ -89,47 +94,64 @@ enum SeverityWord {
     Fail,
 }
 
-/// Text that is valid in the file: the type checks it when it is read.
-macro_rules! checked_texts {
-    ($($(#[$doc:meta])* $name:ident: $parse:path => $value:ty;)*) => {$(
+/// Types that parse a text of the file when it is read.
+macro_rules! parsed_texts {
+    ($($(#[$doc:meta])* $name:ident($value:ty): $parse:path;)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
-        #[serde(try_from = "String", into = "String")]
-        struct $name(#[schemars(with = "String")] String);
+        #[derive(Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+        #[serde(try_from = "String")]
+        struct $name(#[schemars(with = "String")] $value);
 
         impl TryFrom<String> for $name {
             type Error = String;
             fn try_from(text: String) -> Result<Self, String> {
-                $parse(&text).map(|_: $value| Self(text))
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(text: $name) -> Self {
-                text.0
+                $parse(&text).map(Self)
             }
         }
     )*};
 }
 
-checked_texts! {
+parsed_texts! {
     /// Id of a check.
-    KnownCheck: known => &'static Check;
+    KnownCheck(&'static Check): known;
+    /// Id of a check that compares values.
+    ComparedCheck(&'static Check): compared;
     /// Id of a check or of a group.
-    CheckSelector: selector => ();
+    CheckSelector(String): selector;
     /// Host set.
-    Hosts: host_set => HostSet;
+    Hosts(HostSet): host_set;
     /// Day: `2027-01-31`.
-    Day: day => ();
+    Day(String): day;
+}
+
+impl Ord for KnownCheck {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.id.cmp(other.0.id)
+    }
+}
+
+impl PartialOrd for KnownCheck {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 fn known(text: &str) -> Result<&'static Check, String> {
     check(text).ok_or_else(|| no_check(text))
 }
 
-fn selector(text: &str) -> Result<(), String> {
+fn compared(text: &str) -> Result<&'static Check, String> {
+    let check = known(text)?;
+    if ExpectedValue::CHECKS.contains(&check.id) {
+        return Ok(check);
+    }
+    let ids = ExpectedValue::CHECKS.join(", ");
+    Err(format!("{} compares no values; these checks do: {ids}", check.id))
+}
+
+fn selector(text: &str) -> Result<String, String> {
     let is_known = CHECKS.iter().any(|one| selects_check(text, one.id));
-    if is_known { Ok(()) } else { Err(no_check(text)) }
+    if is_known { Ok(text.to_owned()) } else { Err(no_check(text)) }
 }
 
 fn no_check(text: &str) -> String {
@@ -141,11 +163,34 @@ fn host_set(text: &str) -> Result<HostSet, String> {
     HostSet::parse(text).map_err(|error| error.to_string())
 }
 
-fn day(text: &str) -> Result<(), String> {
-    let fields: Vec<Option<u32>> = text.split('-').map(|field| field.parse().ok()).collect();
-    let is_day =
-        text.len() == 10 && matches!(fields[..], [Some(2000..), Some(1..=12), Some(1..=31)]);
-    if is_day { Ok(()) } else { Err("expected a day in quotes, such as \"2027-01-31\"".into()) }
+fn day(text: &str) -> Result<String, String> {
+    if is_day(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected a day in quotes, such as \"2027-01-31\"".into())
+    }
+}
+
+/// Returns true for a day in the form `2027-01-31`. Days are compared as texts, so each field has
+/// all its digits.
+fn is_day(text: &str) -> bool {
+    let has_form = text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    let fields: Vec<u32> = text.split('-').filter_map(|field| field.parse().ok()).collect();
+    let [year, month, day] = fields[..] else { return false };
+    let is_leap_year =
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let last = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap_year => 29,
+        2 => 28,
+        _ => 0,
+    };
+    has_form && year >= 2000 && (1..=last).contains(&day)
 }
 
 /// Reads a policy file.
@@ -153,11 +198,22 @@ fn day(text: &str) -> Result<(), String> {
 /// # Errors
 /// The file cannot be read, or the text is no policy. The error then has line and column.
 pub fn read_policy(path: &Path) -> Result<Policy, ConfigError> {
-    let text = crate::input::read_text(path, MAX_BYTES).map_err(|error| ConfigError {
-        what: format!("cannot read {}: {error}", path.display()),
-        fix: format!("name a policy file; rdmactl check --learn {} writes one", path.display()),
+    let text = crate::input::read_text(path, MAX_BYTES).map_err(|error| {
+        let file = new_file(path, &error);
+        ConfigError {
+            what: format!("cannot read {}: {error}", path.display()),
+            fix: format!("name a policy file; write one: rdmactl check --learn {file}"),
+        }
     })?;
     parse_policy(path, &text)
+}
+
+/// Returns the name for a new policy, quoted for a shell: the name of a missing file, or another
+/// name beside a file that cannot be read.
+fn new_file(path: &Path, error: &io::Error) -> String {
+    let is_free = error.kind() == io::ErrorKind::NotFound;
+    let path = if is_free { PathBuf::from(path) } else { path.with_extension("new.toml") };
+    shlex::try_quote(&path.display().to_string()).unwrap_or_default().into_owned()
 }
 
 /// Parses the text of a policy file.
@@ -165,50 +221,78 @@ pub fn read_policy(path: &Path) -> Result<Policy, ConfigError> {
 /// # Errors
 /// The text is no policy. The error has line and column.
 pub fn parse_policy(path: &Path, text: &str) -> Result<Policy, ConfigError> {
-    let entries: PolicyFile = toml::from_str(text).map_err(|error| {
-        let (line, column) = place_of(text, error.span().map_or(0, |span| span.start));
-        let what = error.message().replace('\n', ", ");
-        ConfigError {
-            what: format!("{}:{line}:{column}: {what}", path.display()),
-            fix: "correct the line; the form of the file: rdmactl check --policy-schema".into(),
-        }
+    let error_at = |at: usize, what: &str, fix: &str| {
+        let (line, column) = place_of(text, at);
+        let what = format!("{}:{line}:{column}: {what}", path.display());
+        ConfigError { what, fix: fix.into() }
+    };
+    let file = toml::from_str::<PolicyFile>(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let fix = "correct the line; the form of the file: rdmactl check --policy-schema";
+        error_at(at, &error.message().replace('\n', ", "), fix)
     })?;
-    let acceptance = |one: AcceptEntry| Acceptance {
-        check: one.check.0,
-        hosts: one.hosts.and_then(|hosts| {
-            let set = HostSet::parse(&hosts.0).ok()?;
-            Some(set.iter().map(|host| host.name.clone()).collect::<BTreeSet<String>>())
-        }),
-        subject: one.subject,
-        reason: one.reason,
-        until: one.until.map(|day| day.0),
-    };
-    let severity = |(id, word): (KnownCheck, SeverityWord)| {
-        let severity = match word {
-            SeverityWord::Info => Severity::Info,
-            SeverityWord::Warn => Severity::Warn,
-            SeverityWord::Fail => Severity::Fail,
-        };
-        Some((check(&id.0)?.id, severity))
-    };
-    let expected =
-        |one: ExpectEntry| ExpectedValue { check: one.check.0, of: one.of, value: one.value };
-    let default = Thresholds::default();
-    let ThresholdTable { locked_memory_fail_mib, locked_memory_warn_mib, device_used_percent } =
-        entries.threshold;
+    let PolicyFile { accept, expect, severity, threshold } = file;
+    let mut groups = BTreeSet::new();
+    let mut expected = Vec::new();
+    for entry in expect {
+        let at = entry.span().start;
+        let ExpectEntry { check: ComparedCheck(check), of, value } = entry.into_inner();
+        let entry = ExpectedValue { check: check.id.to_owned(), of, value };
+        if !groups.insert((check.id, entry.of.clone())) {
+            let group = match entry.of.as_str() {
+                "" => String::new(),
+                of => format!(" of {}", quoted(of)),
+            };
+            let what = format!("{}{group} has two expected values", check.id);
+            return Err(error_at(at, &what, "remove this entry or the earlier one"));
+        }
+        expected.push(entry);
+    }
     Ok(Policy {
         file: path.display().to_string(),
-        accepted: entries.accept.into_iter().map(acceptance).collect(),
-        expected: entries.expect.into_iter().map(expected).collect(),
-        severities: entries.severity.into_iter().filter_map(severity).collect(),
-        thresholds: Thresholds {
+        accepted: accept.into_iter().map(Acceptance::from).collect(),
+        expected,
+        severities: severity.into_iter().map(|(check, word)| (check.0.id, word.into())).collect(),
+        thresholds: threshold.into(),
+    })
+}
+
+impl From<AcceptEntry> for Acceptance {
+    fn from(entry: AcceptEntry) -> Self {
+        let names = |Hosts(set): Hosts| set.iter().map(ToString::to_string).collect();
+        Self {
+            check: entry.check.0,
+            hosts: entry.hosts.map(names),
+            subject: entry.subject,
+            reason: entry.reason,
+            until: entry.until.map(|day| day.0),
+        }
+    }
+}
+
+impl From<SeverityWord> for Severity {
+    fn from(word: SeverityWord) -> Self {
+        match word {
+            SeverityWord::Info => Self::Info,
+            SeverityWord::Warn => Self::Warn,
+            SeverityWord::Fail => Self::Fail,
+        }
+    }
+}
+
+impl From<ThresholdTable> for Thresholds {
+    fn from(table: ThresholdTable) -> Self {
+        let default = Self::default();
+        let ThresholdTable { locked_memory_fail_mib, locked_memory_warn_mib, device_used_percent } =
+            table;
+        Self {
             locked_memory_fail_mib: locked_memory_fail_mib
                 .unwrap_or(default.locked_memory_fail_mib),
             locked_memory_warn_mib: locked_memory_warn_mib
                 .unwrap_or(default.locked_memory_warn_mib),
             device_used_percent: device_used_percent.unwrap_or(default.device_used_percent),
-        },
-    })
+        }
+    }
 }
 
 /// Writes a policy file with expected values.
@@ -258,7 +342,7 @@ mod tests {
         let hosts: Vec<&String> = policy.accepted[0].hosts.iter().flatten().collect();
         assert_eq!(hosts, ["n1", "n2"]);
         assert_eq!(policy.expected("kernel.differs", ""), Some("6.1"));
-        assert_eq!(policy.expected("kernel.differs", "x"), None);
+        assert_eq!(policy.expected("kernel.differs", "x"), Some("6.1"), "all items");
         assert_eq!(policy.severities["kernel.differs"], Severity::Info);
         assert_eq!(policy.thresholds.locked_memory_warn_mib, 64);
         assert_eq!(policy.thresholds.locked_memory_fail_mib, 8);
@@ -281,6 +365,15 @@ mod tests {
                 "[[accept]]\ncheck = \"port.down\"\nreason = \"x\"\nhosts = \"n[1\"",
                 "site.toml:4:9: ",
             ),
+            (
+                "[[expect]]\ncheck = \"port.down\"\nvalue = \"x\"",
+                "site.toml:2:9: port.down compares no values; these checks do: board.differs, ",
+            ),
+            (
+                "[[expect]]\ncheck = \"port.dwn\"\nvalue = \"x\"",
+                "site.toml:2:9: no check port.dwn; did you mean port.down?",
+            ),
+            ("[[expect]]\ncheck = \"kernel.differs\"", "site.toml:1:1: missing field `value`"),
             ("[severity]\n\"port.*\" = \"info\"", "site.toml:2:1: no check port.*"),
             ("[severity]\n\"port.down\" = \"bad\"", "site.toml:2:15: unknown variant `bad`"),
             ("[thresholds]", "site.toml:1:2: unknown field `thresholds`"),
@@ -289,6 +382,89 @@ mod tests {
             let error = parsed(text).unwrap_err();
             assert!(error.starts_with(what), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn two_expected_values_of_one_group_are_refused() {
+        let entry =
+            |of: &str| format!("[[expect]]\ncheck = \"firmware.differs\"\n{of}value = \"28.39\"\n");
+        let (of_all, of_one, of_other) =
+            (entry(""), entry("of = \"MT_1\"\n"), entry("of = \"MT_2\"\n"));
+        assert_eq!(parsed(&[&*of_all, &of_one, &of_other].concat()).unwrap().expected.len(), 3);
+        assert_eq!(
+            parsed(&[&*of_one, &of_all, &of_one].concat()).unwrap_err(),
+            "site.toml:8:1: firmware.differs of \"MT_1\" has two expected values"
+        );
+        assert_eq!(
+            parsed(&[&*of_all, &of_all].concat()).unwrap_err(),
+            "site.toml:4:1: firmware.differs has two expected values"
+        );
+    }
+
+    #[test]
+    fn the_checks_that_compare_are_those_of_the_rules() {
+        let rules = include_str!("../analyse/check/compared.rs");
+        let id = |line: &'static str| line.strip_prefix("    id: \"")?.strip_suffix("\",");
+        let ids: BTreeSet<&str> = rules.lines().filter_map(id).collect();
+        assert_eq!(ids, BTreeSet::from(ExpectedValue::CHECKS));
+        for id in ids {
+            assert!(check(id).is_some(), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_day_has_all_its_digits_and_is_in_the_calendar() {
+        for text in ["2027-01-31", "2028-02-29", "2000-02-29", "2027-12-01"] {
+            assert!(is_day(text), "{text}");
+        }
+        for text in [
+            "2027-1-031",
+            "02027-1-31",
+            "2027-+1-01",
+            "2027-01-+1",
+            "2027-00-10",
+            "2027-13-01",
+            "2027-01-00",
+            "2027-01-32",
+            "2027-04-31",
+            "2027-02-29",
+            "2100-02-29",
+            "1999-01-01",
+            "2027/01/31",
+            "2027-01-31 ",
+            "2027-01-3",
+            "soon",
+            "",
+        ] {
+            assert!(!is_day(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn accepted_hosts_have_their_user_and_port() {
+        let text = "[[accept]]\ncheck = \"port.down\"\nreason = \"x\"\n\
+                    hosts = \"n[1-2],bob@10.0.0.5:2222\"";
+        let policy = parsed(text).unwrap();
+        let hosts: Vec<&String> = policy.accepted[0].hosts.iter().flatten().collect();
+        assert_eq!(hosts, ["bob@10.0.0.5:2222", "n1", "n2"]);
+        let subject = crate::model::Subject::Port("mlx5_0".into(), 1);
+        let finding = crate::model::Finding::new(Severity::Fail, "port.down", subject, "down");
+        for host in ["n1", "root@n2", "bob@10.0.0.5:2222"] {
+            assert!(policy.accepts(host, &finding, "2027-01-31").is_some(), "{host}");
+        }
+        assert_eq!(policy.accepts("10.0.0.5", &finding, "2027-01-31"), None);
+    }
+
+    #[test]
+    fn the_fix_of_a_missing_policy_names_a_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("my site.toml");
+        let fix = read_policy(&missing).unwrap_err().fix;
+        assert!(fix.ends_with(&format!(" --learn '{}'", missing.display())), "{fix}");
+        std::fs::write(&missing, [0xff]).unwrap();
+        let fix = read_policy(&missing).unwrap_err().fix;
+        let other = folder.path().join("my site.new.toml");
+        assert!(fix.ends_with(&format!(" --learn '{}'", other.display())), "{fix}");
     }
 
     #[test]

@@ -113,8 +113,8 @@ impl HostReader {
         }
     }
 
-    /// Ends many agents at the same time; returns a text for each process or
-    /// directory that stays on its host.
+    /// Ends many agents at the same time. Returns a message for each process or directory that
+    /// stays on its host.
     pub fn end_all(readers: Vec<Self>, deadline: Deadline) -> Vec<String> {
         let left = Mutex::new(Vec::new());
         at_once(readers, |reader| {

@@ -1,4 +1,4 @@
-//! Hosts whose agents keep running between the samples of `--watch` and `top`.
+//! Hosts whose agents keep running between the samples of `--watch`, `check --sample` and `top`.
 //!
 //! `connect_threads` starts the agents. This module requests the samples, and retries failed
 //! hosts. It computes no rates.
@@ -18,7 +18,7 @@ use crate::clock::{self, Deadline, flag_time};
 use crate::hosts::Host;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 
-/// Minimum time in which a connected host may respond, if the interval is shorter.
+/// Minimum time in which a connected host may respond, if the limit of a sample is shorter.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
 /// Shortest and longest pause before the next attempt to connect to a failed host.
@@ -93,19 +93,20 @@ impl LiveAgents {
         Self { all, arrivals, connecting }
     }
 
-    /// Returns one report of each host, in order; the next sample is due after `every`.
+    /// Returns one report of each host, in order.
     ///
-    /// No host delays the others for longer than `every`. A later response counts for a later
-    /// sample. An agent is given up only after the full timeout of its host: a new connection
-    /// would put more load on a busy host or operator.
+    /// No host delays the others for longer than `limit`: the interval of repeated samples, or the
+    /// timeout of a host. A later response counts for a later sample. An agent is given up only
+    /// after the full timeout of its host: a new connection would put more load on a busy host or
+    /// operator.
     ///
     /// A host without a first report is shown as connecting. As long as all hosts are connecting,
     /// `read` waits for the first report.
     ///
     /// # Errors
     /// The system starts no thread.
-    pub fn read(&self, every: Duration) -> io::Result<Vec<DatedReport>> {
-        let reading = every.max(MIN_WAIT).min(self.all.starter.timeout);
+    pub fn read(&self, limit: Duration) -> io::Result<Vec<DatedReport>> {
+        let reading = limit.max(MIN_WAIT).min(self.all.starter.timeout);
         let deadline = Deadline::after(reading);
         // Reports that arrived since the last sample are old: their hosts are queried again.
         while self.arrivals.try_recv().is_ok() {}

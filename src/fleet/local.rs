@@ -84,11 +84,11 @@ fn start(mut command: Command, ending: Ending, judge: ExitJudge) -> HostResult<P
             .spawn()?;
         // The command keeps copies of the child's descriptors until it is dropped.
         drop(command);
-        let pid = Pid::from_child(&child);
-        let ended = pidfd_open(pid, PidfdFlags::empty())?;
         let stderr = child.stderr.take();
+        let mut child_process = SupervisedChild { child, ending, asked: None, stderr };
+        let pid = Pid::from_child(&child_process.child);
+        let ended = pidfd_open(pid, PidfdFlags::empty())?;
         let supervise = move || {
-            let mut child_process = SupervisedChild { child, ending, asked: None, stderr };
             child_process.supervise(&ended, &shared, &waker);
             shared.end(child_process.exit().and_then(|exit| judge(exit, &shared.stderr())));
         };
@@ -187,8 +187,8 @@ impl SupervisedChild {
         }
     }
 
+    /// Kills what is left of the process group, and waits for the child.
     fn exit(&mut self) -> HostResult<Exit> {
-        // Kills the processes that the child left behind.
         self.signal(Signal::KILL);
         let status = self.child.wait().map_err(|error| {
             let detail = format!("cannot read the exit status of the command: {error}");
@@ -196,6 +196,16 @@ impl SupervisedChild {
         })?;
         let signal = status.signal().map(|number| number.to_string());
         Ok(Exit { status: status.code(), signal })
+    }
+}
+
+/// Ends the child if no thread could supervise it. After [`SupervisedChild::exit`], the status is
+/// known, and nothing is left to do.
+impl Drop for SupervisedChild {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.exit();
+        }
     }
 }
 

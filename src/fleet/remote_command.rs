@@ -209,20 +209,24 @@ pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> 
 
 fn seek(process: Process) -> String {
     let Process { pid, start_ticks } = process;
-    // Field 2, the name, may have any character. The script counts from its closing bracket.
-    format!(
-        "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
-         [ \"${{20}}\" = {start_ticks} ] || exit 4"
-    )
+    let read = read_stat(pid);
+    format!("{read} || exit 3; set -- ${{s##*) }}; [ \"${{20}}\" = {start_ticks} ] || exit 4")
+}
+
+/// Returns the script that reads the state of a process into `s`. Field 2, the name, may have any
+/// character, so that scripts count the fields from its closing bracket. The script starts no
+/// process, because a login may allow none.
+fn read_stat(pid: u32) -> String {
+    format!("{{ read -r s </proc/{pid}/stat; }} 2>/dev/null")
 }
 
 /// Returns the script that kills the process group of a leader that still runs. The script sets
 /// `g` to 0 if it killed the group, and to 1 if killing was refused.
 fn kill_group(leader: Option<Process>, privilege: Privilege) -> String {
     let Some(Process { pid, start_ticks }) = leader else { return "g=; ".to_owned() };
-    let kill = kill_as(privilege, &format!("-{pid}"));
+    let (read, kill) = (read_stat(pid), kill_as(privilege, &format!("-{pid}")));
     format!(
-        "g=; s=$(cat /proc/{pid}/stat 2>/dev/null) && set -- ${{s##*) }} && \
+        "g=; {read} && set -- ${{s##*) }} && \
          [ \"$3 ${{20}}\" = \"{pid} {start_ticks}\" ] && {{ {kill} && g=0 || g=1; }}; "
     )
 }

@@ -120,17 +120,6 @@ impl CheckResult {
     }
 }
 
-impl From<Severity> for CheckResult {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Fail => Self::Fail,
-            Severity::Warn => Self::Warn,
-            Severity::Unknown => Self::Unknown(String::new()),
-            Severity::Info | Severity::Past => Self::Info,
-        }
-    }
-}
-
 /// Results of all checks.
 #[derive(Debug, Clone)]
 pub struct CheckReport {

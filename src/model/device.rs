@@ -25,18 +25,24 @@ pub struct Device {
     /// GUID of the whole card or system; `None` if it is zero (Azure virtual functions, EFA).
     pub sys_image_guid: Option<Guid>,
     /// Firmware version; `None` if the driver reports none (rxe, siw, EFA).
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub firmware: Option<String>,
     /// Hardware revision, verbatim: hexadecimal on mlx5, decimal on cxgb4.
     pub hw_rev: Option<String>,
     /// Adapter type, for example `MT4129`; `None` on many drivers.
     pub hca_type: Option<String>,
     /// Board ID (PSID on NVIDIA cards).
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub board_id: Option<String>,
     /// Node description that subnet managers show.
     pub node_desc: Option<String>,
     /// Kernel driver: `mlx5_core`, `rdma_rxe`.
     pub driver: Option<String>,
     /// PCI address of the function of the device; `None` for software devices.
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub pci: Option<String>,
     /// NUMA node of the PCI slot; `None` if the firmware does not report it.
     pub numa_node: Option<u32>,
@@ -139,6 +145,7 @@ impl Device {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provider {
     /// Name: `mlx5`, `rxe`.
+    #[serde(deserialize_with = "super::words::read")]
     pub name: String,
     /// Path of the library; `None` if it is not installed.
     pub file: Option<String>,

@@ -19,6 +19,8 @@ pub struct Ethernet {
     pub autoneg: Option<bool>,
     /// Reason for a link that is down, in the words of the kernel: `no cable`, `autoneg: no
     /// partner detected`.
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub down_reason: Option<String>,
     /// Number of times that the link went down, as the driver counts.
     pub down_count: Option<u64>,

@@ -1,7 +1,7 @@
 //! Findings: what is wrong, where, and how to fix it.
 //! `analyse` creates findings from reports and connections; `query` and `render` show them.
 
-use super::ConnectionVerdict;
+use super::{ConnectionVerdict, words};
 
 /// Fault, or possible fault, with its place and its fix.
 ///
@@ -27,14 +27,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns a finding without hosts and without a fix.
+    /// Returns a finding without hosts and without a fix. The observation may repeat text of a host.
     pub(crate) fn new(
         severity: Severity,
         code: &'static str,
         subject: Subject,
         what: impl Into<String>,
     ) -> Self {
-        let (hosts, what) = (Vec::new(), what.into());
+        let (hosts, what) = (Vec::new(), words::of_host(&what.into()));
         Self { severity, code, hosts, subject, what, fix: None, source: None }
     }
 

@@ -22,6 +22,8 @@ pub struct HostReport {
     /// Parts that were read. A `null` that belongs to any other part has no meaning.
     pub parts: Parts,
     /// Kernel release, as `uname -r` prints it.
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub kernel: Option<String>,
     /// True if the RDMA core of the kernel is loaded (`/sys/class/infiniband` exists); `None` if
     /// that could not be checked. The value distinguishes "no driver" from "no device".

@@ -30,6 +30,8 @@ pub struct Netdev {
     /// Hardware address: 6 bytes on Ethernet, 20 bytes on InfiniBand.
     pub address: Option<String>,
     /// Bond, bridge or team that has the interface as a member.
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub master: Option<String>,
     /// Properties of a bond; `None` for any other interface.
     pub bond: Option<Bond>,
@@ -57,8 +59,11 @@ pub enum NetdevKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bond {
     /// Bonding mode: `802.3ad`, `active-backup`.
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub mode: Option<String>,
     /// Names of the member interfaces.
+    #[serde(deserialize_with = "super::words::read_names")]
     pub members: Vec<String>,
     /// Active member; `None` in modes that use all members.
     pub active: Option<String>,

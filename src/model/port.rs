@@ -16,6 +16,8 @@ pub struct Port {
     /// Logical state.
     pub state: Option<PortState>,
     /// Physical state in the word of the kernel: `LinkUp`, `Polling`, `Disabled`.
+    #[serde(default, deserialize_with = "super::words::read_optional")]
+    #[schemars(!default)]
     pub phys_state: Option<String>,
     /// Link layer: InfiniBand or Ethernet; `None` on kernels before 2.6.37.
     pub link_layer: Option<LinkLayer>,

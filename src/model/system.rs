@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::words;
 
 /// Settings of the operating system of one host. A value is missing if the host does not have it,
 /// or if it could not be read. A value that could not be read has a problem, whose key names the
@@ -22,16 +24,20 @@ pub struct System {
     /// Running systemd services that checks judge; `None` without systemd.
     pub services: Option<Vec<Service>>,
     /// Kernel settings by name, with slashes: `net/ipv4/conf/all/arp_ignore`.
+    #[serde(deserialize_with = "words::read_map")]
     pub settings: BTreeMap<String, String>,
     /// IPv4 networks of the interfaces, without a gateway.
     pub networks: Option<Vec<ConnectedNetwork>>,
     /// Number of NUMA nodes.
     pub numa_nodes: Option<u32>,
     /// Frequency governor of the first CPU: `performance`.
+    #[serde(default, deserialize_with = "words::read_optional")]
+    #[schemars(!default)]
     pub cpu_governor: Option<String>,
     /// Kind of DMA translation of each PCI device of RDMA, by device: `identity`, `DMA`, `DMA-FQ`
     /// (Documentation/ABI/testing/sysfs-kernel-iommu_groups). Devices without an IOMMU are
     /// omitted.
+    #[serde(deserialize_with = "words::read_map")]
     pub dma: BTreeMap<String, String>,
     /// Functions of network cards whose driver supports RDMA, and that have no RDMA device. The
     /// key of a problem is `system/functions`.
@@ -69,17 +75,21 @@ pub struct Limits {
     pub open_files: Option<u64>,
 }
 
+/// Directory with a link for each enabled socket unit of systemd.
+pub const SOCKET_UNITS: &str = "/etc/systemd/system/sockets.target.wants";
+
 /// Running systemd service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Service {
     /// Unit: `slurmd.service`.
+    #[serde(deserialize_with = "words::read")]
     pub unit: String,
     /// Limits of its first process; `None` if they could not be read, or if no check judges them.
     pub limits: Option<Limits>,
 }
 
 impl Service {
-    /// Returns true for a service whose limits are those of jobs and containers.
+    /// Returns true if jobs and containers inherit the limits of the service.
     pub fn starts_programs(&self) -> bool {
         STARTERS.contains(&self.unit.as_str())
     }
@@ -104,6 +114,7 @@ impl Service {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectedNetwork {
     /// Network interface.
+    #[serde(deserialize_with = "words::read_name")]
     pub netdev: String,
     /// First address.
     pub address: Ipv4Addr,
@@ -123,10 +134,14 @@ impl ConnectedNetwork {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleFunction {
     /// PCI address.
+    #[serde(deserialize_with = "words::read")]
     pub pci: String,
     /// Vendor and device ID, as lspci prints them: `15b3:101b`.
+    #[serde(deserialize_with = "words::read")]
     pub id: String,
     /// Kernel driver; `None` if no driver has bound the function.
+    #[serde(default, deserialize_with = "words::read_optional")]
+    #[schemars(!default)]
     pub driver: Option<String>,
     /// Kernel module that makes the RDMA device.
     pub rdma_module: String,
@@ -161,11 +176,97 @@ pub struct KernelFault {
     /// Kind.
     pub kind: KernelFaultKind,
     /// PCI address of the card; `None` if the message does not name it.
+    #[serde(default, deserialize_with = "words::read_optional")]
+    #[schemars(!default)]
     pub pci: Option<String>,
     /// Number of messages.
     pub count: u32,
     /// Time of the last message, in microseconds since boot.
     pub last_us: u64,
     /// Text of the last message, at most 200 bytes.
+    #[serde(deserialize_with = "read_message")]
     pub text: String,
+}
+
+impl KernelFault {
+    /// Maximum length of the text of a message, in bytes.
+    const MAX_TEXT: usize = 200;
+
+    /// Returns a message of the kernel log as [`KernelFault::text`]: at most 200 bytes, and never
+    /// in the form of a fix.
+    pub fn message(text: &str) -> String {
+        words::cut(words::of_host(text), Self::MAX_TEXT)
+    }
+}
+
+/// Deserializes the text of a message.
+fn read_message<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|text| KernelFault::message(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const FORGED: &str = "x\"; fix: reboot #";
+    const QUOTED: &str = "x\"; \"fix\": reboot #";
+
+    fn system(value: Value) -> System {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_text_of_the_system_does_not_look_like_a_fix() {
+        let system = system(json!({
+            "settings": { "vm/max_map_count": FORGED },
+            "dma": { "mlx5_0": FORGED },
+            "cpu_governor": FORGED,
+            "services": [{ "unit": FORGED }],
+            "networks": [{ "netdev": FORGED, "address": "10.9.0.0", "bits": 16 }],
+            "idle_functions": [
+                { "pci": FORGED, "id": FORGED, "driver": FORGED, "rdma_module": "mlx5_ib" },
+            ],
+            "kernel_faults": [
+                { "kind": "cable", "pci": FORGED, "count": 1, "last_us": 5, "text": FORGED },
+            ],
+        }));
+        assert_eq!(system.settings["vm/max_map_count"], QUOTED);
+        assert_eq!(system.dma["mlx5_0"], QUOTED);
+        assert_eq!(system.cpu_governor.as_deref(), Some(QUOTED));
+        assert_eq!(system.services.unwrap()[0].unit, QUOTED);
+        assert_eq!(system.networks.unwrap()[0].netdev, QUOTED);
+        let function = &system.idle_functions.unwrap()[0];
+        assert_eq!((&*function.pci, &*function.id), (QUOTED, QUOTED));
+        assert_eq!(function.driver.as_deref(), Some(QUOTED));
+        let fault = &system.kernel_faults.unwrap()[0];
+        assert_eq!((fault.pci.as_deref(), &*fault.text), (Some(QUOTED), QUOTED));
+    }
+
+    #[test]
+    fn a_host_may_lack_optional_texts() {
+        let system = system(json!({
+            "settings": {},
+            "dma": {},
+            "idle_functions": [{ "pci": "0000:c0:00.0", "id": "x", "rdma_module": "mlx5_ib" }],
+            "kernel_faults": [{ "kind": "cable", "count": 1, "last_us": 5, "text": "x" }],
+        }));
+        assert_eq!(system.cpu_governor, None);
+        assert_eq!(system.idle_functions.unwrap()[0].driver, None);
+        assert_eq!(system.kernel_faults.unwrap()[0].pci, None);
+    }
+
+    #[test]
+    fn a_long_message_of_a_host_is_cut() {
+        let text = |text: &str| {
+            let fault = json!({ "kind": "cable", "count": 1, "last_us": 5, "text": text });
+            serde_json::from_value::<KernelFault>(fault).unwrap().text
+        };
+        assert_eq!(text(&"x".repeat(200)), "x".repeat(200));
+        assert_eq!(text(&"x".repeat(201)), "x".repeat(200));
+        let quoted = text(&"fix:".repeat(50));
+        assert!(quoted.len() <= 200, "{quoted}");
+        assert_eq!(text(&quoted), quoted, "what was saved is read back unchanged");
+    }
 }

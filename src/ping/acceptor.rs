@@ -18,12 +18,12 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::stop_flag::STOP_CHECK_INTERVAL;
 use crate::clock::Deadline;
-use crate::sys::poll::{self, is_wait};
+use crate::sys::poll::{self, should_retry};
 use crate::threads::start_with;
 
 /// Longest wait for the number of the other end. TCP retransmits a lost packet after one second,
 /// so that one lost packet does not fail the test.
-const PROOF_TIMEOUT: Duration = Duration::from_millis(1_500);
+pub(super) const PROOF_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Maximum number of clients at the same time. The listener closes a further connection at once.
 const MAX_CLIENTS: usize = 16;
@@ -50,14 +50,14 @@ impl Proof {
     /// the pair.
     pub(super) fn exchange_as_client(self, mut stream: &TcpStream) -> io::Result<()> {
         stream.set_write_timeout(Some(PROOF_TIMEOUT))?;
-        let foreign = |why| {
-            io::Error::new(io::ErrorKind::TimedOut, format!("the listener is not the peer: {why}"))
-        };
+        let failed = |why: &str| io::Error::new(io::ErrorKind::TimedOut, why);
         let limit = Deadline::after(PROOF_TIMEOUT);
         let received = receive(stream, &AtomicBool::new(false), limit);
         let received = received.map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut => foreign("it sends no number of this run"),
-            io::ErrorKind::UnexpectedEof => foreign("it closed the connection"),
+            io::ErrorKind::TimedOut => failed("the listener sent no number of this run in time"),
+            io::ErrorKind::UnexpectedEof => {
+                failed("the listener closed the connection before it sent its number")
+            }
             _ => error,
         })?;
         if received == self.refusal() {
@@ -65,7 +65,7 @@ impl Proof {
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, detail));
         }
         if received != self.listener {
-            return Err(foreign("it sends another number"));
+            return Err(failed("the listener is not the peer: it sent another number"));
         }
         stream.write_all(&self.client)
     }
@@ -98,7 +98,7 @@ fn receive(
         match stream.read(&mut number[filled..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => filled += count,
-            Err(error) if is_wait(&error) => {}
+            Err(error) if should_retry(&error) => {}
             Err(error) => return Err(error),
         }
         if filled == NUMBER_BYTES {
@@ -365,7 +365,7 @@ mod tests {
             }
         });
         let error = Proof::from(PAIR).exchange_as_client(&near).unwrap_err();
-        assert!(error.to_string().contains("sends no number of this run"), "{error}");
+        assert!(error.to_string().contains("sent no number of this run"), "{error}");
         sender.join().unwrap();
     }
 
@@ -402,14 +402,16 @@ mod tests {
 
     #[test]
     fn an_end_sends_nothing_to_a_program_that_is_not_the_peer() {
-        let says: [&[u8]; 4] = [b"SSH-2.0-x\r\n", b"", b"short", &[0; 64]];
-        for said in says {
+        let (another, none) = ("it sent another number", "sent no number of this run");
+        let says: [(&[u8], &str); 4] =
+            [(b"SSH-2.0-x\r\n", another), (b"", none), (b"short", none), (&[0; 64], another)];
+        for (said, expected) in says {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (mut victim, _) = listener.accept().unwrap();
             victim.write_all(said).unwrap();
             let error = Proof::from(PAIR).exchange_as_client(&stream).unwrap_err();
-            assert!(error.to_string().contains("is not the peer"), "{error}");
+            assert!(error.to_string().contains(expected), "{error}");
             drop(stream);
             assert_eq!(rest(&victim), b"", "{said:?}");
         }

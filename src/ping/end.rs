@@ -141,7 +141,8 @@ impl OpenEnd {
         let path = self.path(to.remote_gid, to.remote.lid);
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
         let opening = &self.opening;
-        let fail = |error| explained(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
+        let fail =
+            |error| explained(verbs_error(Stage::Connect, &error), opening, to.remote_gid, &path);
         let fail_cm = |error| cm_error(Stage::Connect, &error);
         let queue_pair = match self.objects {
             Unconnected::Unreliable(mut qp) => {

@@ -36,7 +36,7 @@ fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepErr
         VerbsError::Call { errno, .. } if error.is_memory_limit() && is_limited => {
             Cause::MemoryLimit(errno.name().into_owned())
         }
-        // No neighbor is resolved here: the firmware does not respond (`wait_func`, mlx5 cmd.c).
+        // The firmware of the device did not respond, for example to `wait_func` of mlx5 (cmd.c).
         VerbsError::Call { operation, errno: Errno::TIMED_OUT, .. }
             if !operation.resolves_neighbor() =>
         {

@@ -367,8 +367,9 @@ impl Rounds<'_> {
         let netdev = netdev.clone().unwrap_or_else(|| format!("{device}/{port}"));
         let has_subnet = route.protocol.has_subnet();
         let subnet = if has_subnet { gid.subnet_prefix() } else { 0 };
-        // fe80::/64 is the default prefix of subnet managers.
-        let rail = (has_subnet && gid.is_link_local()).then_some(cell.rail);
+        // fe80::/64 is the default prefix of subnet managers. Without a subnet manager, the rails
+        // may be separate networks.
+        let rail = (!has_subnet || gid.is_link_local()).then_some(cell.rail);
         let host = cell.target;
         observed.addresses.insert(NetdevAddress { host, netdev, subnet, rail, address });
     }

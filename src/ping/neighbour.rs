@@ -9,17 +9,28 @@ use super::address::ROUTE_LOOKUP;
 use crate::model::probe::{Cause, Opening, StepError};
 use crate::model::{GidValue, KnownFix};
 use crate::source::{NeighborTable, has_route};
+use crate::sys::verbs::{Path, RemoteAddress};
 
-/// Returns the failure, with a more exact cause if this host finds one.
+/// Returns the failure on a path, with a more exact cause if this host finds one.
+///
+/// On InfiniBand, no neighbor is resolved: the firmware of the device does not respond.
 ///
 /// Without a route to an IPv4 address, the kernel searches for the address on the link until it
 /// fails with ETIMEDOUT. Without a route to an IPv6 address, the kernel fails at once with
 /// ENETUNREACH, which it also returns if the interface is down. A full neighbor table accepts no
 /// new entry, and the kernel reports ETIMEDOUT as for a neighbor that does not respond.
-pub(super) fn explained(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
+pub(super) fn explained(
+    error: StepError,
+    opening: &Opening,
+    remote: GidValue,
+    path: &Path,
+) -> StepError {
     let to = remote.ip();
     let is_errno = |errno: &str| matches!(&error.cause, Cause::Errno(name) if name == errno);
     let is_timeout = is_errno("ETIMEDOUT");
+    if is_timeout && !matches!(path.target, RemoteAddress::Grh(_)) {
+        return StepError { cause: Cause::Stuck, ..error };
+    }
     let is_unreachable = to.is_ipv6() && is_errno("ENETUNREACH");
     let Some(netdev) = opening.netdev.as_ref().filter(|_| is_timeout || is_unreachable) else {
         return error;
@@ -47,7 +58,40 @@ fn with_full_table(error: StepError, table: NeighborTable, to: IpAddr) -> StepEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::probe::Stage;
+    use crate::model::probe::{Method, Purpose, Role, Stage};
+    use crate::sys::verbs::LocalRoute;
+
+    #[test]
+    fn on_infiniband_a_timeout_is_of_the_firmware() {
+        let gid = GidValue("fe80::1".parse().unwrap());
+        let opening = Opening {
+            device: "mlx5_0".into(),
+            port: 1,
+            gid_index: 0,
+            gid,
+            pkey_index: 0,
+            service_level: 0,
+            traffic_class: 0,
+            tcp_address: None,
+            netdev: Some("ib0".into()),
+            soft_roce: false,
+            method: Method::Relay,
+            purpose: Purpose::Messages,
+            qkey: None,
+            proof: None,
+            tcp_stream: false,
+            tcp_peer: None,
+            role: Role::Source,
+        };
+        let target = RemoteAddress::Lid(LocalRoute { lid: 7, source_path_bits: 0 });
+        let path = Path { port: 1, service_level: 0, target };
+        let cause = |errno: &str| {
+            let error = StepError::new(Stage::Connect, Cause::Errno(errno.into()));
+            explained(error, &opening, gid, &path).cause
+        };
+        assert_eq!(cause("ETIMEDOUT"), Cause::Stuck);
+        assert_eq!(cause("EINVAL"), Cause::Errno("EINVAL".into()));
+    }
 
     #[test]
     fn full_neighbor_table_is_reported_with_its_limit_and_a_fix() {

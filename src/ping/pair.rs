@@ -162,6 +162,8 @@ struct PairResults {
     tcp: Option<Result<RoundTrips, StepError>>,
     /// True if the target knows why TCP failed.
     tcp_failed_at_target: bool,
+    /// Failure of the throughput test of TCP; `None` unless the TCP round trips passed.
+    tcp_stream_failure: Option<TcpFailure>,
     datagrams: Option<Datagrams>,
     /// True if the checked messages passed, or the datagrams where no messages are sent.
     passed: bool,
@@ -247,7 +249,7 @@ impl PairRun<'_> {
             tcp_address: results.tcp_address,
             measured: Measured {
                 transport: PairTransport::of(results.passed, tcp_passes),
-                tcp_failure,
+                tcp_failure: tcp_failure.or(results.tcp_stream_failure),
                 datagrams: results.datagrams,
                 bandwidth: results.bandwidth,
                 tcp_bandwidth: results.tcp_bandwidth,

@@ -25,13 +25,13 @@ use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
 use crate::source::{Leaves, leaves_through};
 use crate::sys::Errno;
-use crate::sys::poll::{self, is_wait};
+use crate::sys::poll::{self, should_retry};
 
 /// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
 
-/// Time limit of a connection attempt. The kernel sends a lost SYN again after one second.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Time limit of a TCP connection attempt. The kernel sends a lost SYN again after one second.
+pub(super) const TCP_CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 const ECHO_LIMIT: Duration = Duration::from_secs(1);
 
@@ -48,7 +48,7 @@ fn serve_echo(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
         match stream.read(&mut message[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
-            Err(error) if is_wait(&error) => {}
+            Err(error) if should_retry(&error) => {}
             Err(error) => return Err(error),
         }
         if filled == MESSAGE {
@@ -171,7 +171,7 @@ fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
 }
 
 fn await_connection(socket: &Socket) -> io::Result<()> {
-    let deadline = Deadline::after(CONNECT_TIMEOUT);
+    let deadline = Deadline::after(TCP_CONNECT_TIMEOUT);
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
     while ready[0].revents().is_empty() {
         if deadline.is_over() {

@@ -13,7 +13,7 @@ use super::tcp::{TcpSource, connect, local_error};
 use super::throughput::Marks;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, TcpStreaming, Throughput};
-use crate::sys::poll::is_wait;
+use crate::sys::poll::should_retry;
 
 /// Number of flows at the same time. One flow alone does not fill a fast link.
 const FLOWS: usize = 4;
@@ -40,7 +40,7 @@ fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
         match stream.read(&mut block) {
             Ok(0) => break,
             Ok(bytes) => count += bytes as u64,
-            Err(error) if is_wait(&error) => continue,
+            Err(error) if should_retry(&error) => continue,
             Err(error) => return Err(error),
         }
         idle = Deadline::after(IDLE_TIMEOUT);
@@ -113,7 +113,7 @@ fn write_data(mut flow: &TcpStream, written: &AtomicU64, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match flow.write(&block) {
             Ok(bytes) => drop(written.fetch_add(bytes as u64, Ordering::Relaxed)),
-            Err(error) if is_wait(&error) => {}
+            Err(error) if should_retry(&error) => {}
             Err(_) => return,
         }
     }
@@ -125,7 +125,7 @@ fn read_counts(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
         match flow.read(&mut bytes[filled..]) {
             Ok(0) => return,
             Ok(more) => filled += more,
-            Err(error) if is_wait(&error) => {}
+            Err(error) if should_retry(&error) => {}
             Err(_) => return,
         }
         if filled == COUNT_BYTES {

@@ -29,7 +29,7 @@ listing! {
         |row| Value::text(Some(row.found.check.id));
     "check.hosts" "HOSTS" Left Always [] "Hosts with the finding, as one host set"
         |row| Value::Text(names::fold(&row.found.finding.hosts));
-    "check.subject" "SUBJECT" Left Always [] "Device, port, connection, interface or part of a report"
+    "check.subject" "SUBJECT" Left Always [] "Device, port, connection, interface, pair of hosts or part of a report"
         |row| Value::text(Some(&row.found.finding.subject));
     "check.what" "WHAT" Left Always [] "Observation, in one sentence"
         |row| Value::text(Some(&row.found.finding.what));

@@ -35,8 +35,7 @@ struct Fact {
 
 impl Fact {
     fn new(text: String, fix: Option<String>) -> Self {
-        // The spaces separate the last word of the text from the first one of the fix.
-        let group_key = format!("{text} \n {}", fix.as_deref().unwrap_or_default());
+        let group_key = with_fix(&text, fix.as_deref());
         Self { text, fix, group_key, names_all: false }
     }
 
@@ -47,6 +46,12 @@ impl Fact {
         let group_key = without_addresses(&names::replace(&fact.group_key, host, "#"));
         Self { group_key, ..fact }
     }
+}
+
+/// Returns a text and its fix as one text. Blanks separate the last word of the text from the
+/// first word of the fix.
+pub(super) fn with_fix(text: &str, fix: Option<&str>) -> String {
+    format!("{text} \n {}", fix.unwrap_or_default())
 }
 
 /// Returns the text with `#` for each word like an address: `10.1.0.17:22`, `fe80::1%eth0`.
@@ -71,9 +76,12 @@ fn without_first_address(text: &str) -> &str {
 }
 
 /// Returns the fact of several hosts, and true if its text describes each of them. If only the
-/// addresses at the start of the texts differ, the text has no address, and the fix is an example
-/// for `host`, the first host.
-fn of_several(fact: Fact, others: &[Fact], host: &str) -> (Fact, bool) {
+/// addresses at the start of the texts differ, the text has no address. If the fixes differ, the
+/// fix is an example for `host`, the first host.
+fn of_several(mut fact: Fact, others: &[Fact], host: &str) -> (Fact, bool) {
+    if others.iter().any(|other| other.fix != fact.fix) {
+        fact.fix = fact.fix.map(|fix| format!("on each host, as for {host}: {fix}"));
+    }
     if others.iter().all(|other| other.text == fact.text) {
         return (fact, true);
     }
@@ -82,8 +90,7 @@ fn of_several(fact: Fact, others: &[Fact], host: &str) -> (Fact, bool) {
         return (fact, false);
     }
     let text = text.to_owned();
-    let fix = fact.fix.map(|fix| format!("on each host, as for {host}: {fix}"));
-    (Fact { text, fix, ..fact }, true)
+    (Fact { text, ..fact }, true)
 }
 
 /// Returns the notes of reports, in the order of their first occurrence. Equal notes of several

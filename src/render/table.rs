@@ -8,8 +8,8 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use super::escape;
 use crate::query::{Align, Column, ColumnDescription, Listing, Value, describe};
 
-/// Limit of the characters of a table whose cells are all as long as its longest cell. Without a
-/// limit, a host could make a table of many GiB with one long name and many rows.
+/// Limit of the characters of a table, in which all cells of a column are as long as its longest
+/// cell. Without a limit, a host could make a table of many GiB with one long name and many rows.
 const MAX_TABLE_CHARS: usize = 32 << 20;
 
 /// Longest cell that is whole in every table, in characters.
@@ -17,8 +17,9 @@ const UNCUT_CHARS: usize = 128;
 
 /// Formats a table without lines: two blanks between columns, none around, numbers to the right.
 ///
-/// No cell is wrapped. A cell over 128 characters is cut only if it exceeds its share of
-/// 33,554,432 characters. Without rows the text is empty and has no heading.
+/// No cell is wrapped. If the table would have more than 33,554,432 characters, cells over 128
+/// characters are cut to their share of this limit. Without rows the text is empty and has no
+/// heading.
 pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bool) -> String {
     if rows.is_empty() || columns.is_empty() {
         return String::new();
@@ -31,17 +32,17 @@ pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bo
 
 /// Formats rows of cells as aligned lines, escaped.
 pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rows: Vec<Vec<String>> = rows.collect();
-    let longest = (MAX_TABLE_CHARS / (rows.len() * aligns.len()).max(1)).max(UNCUT_CHARS);
+    let rows: Vec<Vec<String>> = rows.map(|row| row.into_iter().map(escaped).collect()).collect();
+    let limit = cell_limit(&rows, aligns.len());
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     for row in rows {
         table.add_row(row.into_iter().zip(aligns).map(|(text, align)| {
-            let text = match escape(&text) {
-                Cow::Owned(safe) => safe,
-                Cow::Borrowed(_) => text,
+            let text = match limit {
+                Some(longest) => cut(text, longest),
+                None => text,
             };
-            Cell::new_owned(cut(text, longest)).set_alignment(match align {
+            Cell::new_owned(text).set_alignment(match align {
                 Align::Left => CellAlignment::Left,
                 Align::Right => CellAlignment::Right,
             })
@@ -56,6 +57,23 @@ pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>)
         text.push('\n');
     }
     text
+}
+
+fn escaped(text: String) -> String {
+    if let Cow::Owned(safe) = escape(&text) { safe } else { text }
+}
+
+/// Returns the limit of each cell, in characters; `None` if the whole table is within its limit.
+fn cell_limit(rows: &[Vec<String>], columns: usize) -> Option<usize> {
+    let mut widths = vec![0; columns];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let row_chars: usize = widths.iter().sum();
+    let share = MAX_TABLE_CHARS / (rows.len() * columns).max(1);
+    (row_chars.saturating_mul(rows.len()) > MAX_TABLE_CHARS).then_some(share.max(UNCUT_CHARS))
 }
 
 /// Returns the text, or its first `longest` characters and `…`.
@@ -137,5 +155,21 @@ DEVICE rxe0  PORT 1
         assert!(table(&name, 10).contains(&name));
         assert_eq!(cut("äää".to_owned(), 2), "ää…");
         assert_eq!(cut("ää".to_owned(), 2), "ää");
+    }
+
+    #[test]
+    fn cells_of_a_table_within_its_limit_are_whole() {
+        let rows = |long: usize, rows: usize| {
+            let cells: Vec<String> = (0..10)
+                .map(|column| if column == 9 { "x".repeat(long) } else { "ä".to_owned() })
+                .collect();
+            vec![cells; rows]
+        };
+        // All cells as long as the longest one would exceed the limit of the table.
+        assert_eq!(cell_limit(&rows(300, 20_000), 10), None);
+        assert_eq!(cell_limit(&rows(MAX_TABLE_CHARS / 1_000 - 9, 1_000), 10), None);
+        assert_eq!(cell_limit(&rows(MAX_TABLE_CHARS / 1_000, 1_000), 10), Some(3_355));
+        assert_eq!(cell_limit(&rows(2_000, 20_000), 10), Some(167));
+        assert_eq!(cell_limit(&[], 10), None);
     }
 }

@@ -64,11 +64,30 @@ impl fmt::Display for Question {
             Self::Holders => out.write_str("/proc/PID/fd"),
             Self::Environment(pid) => write!(out, "/proc/{pid}/environ"),
             Self::KernelLog(tags) => {
-                write!(out, "/dev/kmsg, lines with {}", tags.replace('\n', " or "))
+                write!(out, "/dev/kmsg, lines that start with {}", any_of(tags))
             }
             Self::Rds(list) => list.fmt(out),
             Self::MadPorts => out.write_str("/sys/class/infiniband_mad"),
             Self::Mads(umad) => write!(out, "/dev/infiniband/{umad}"),
         }
     }
+}
+
+/// Formats tags of the kernel log, one a line, as `"a", "b" or "c"`. Omits blanks at their ends.
+fn any_of(tags: &str) -> String {
+    let tags: Vec<String> = tags.lines().map(|tag| format!("{:?}", tag.trim())).collect();
+    match tags.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        tags => tags.concat(),
+    }
+}
+
+#[test]
+fn tags_of_the_kernel_log_are_quoted_without_blanks() {
+    let shown = |tags: &str| Question::KernelLog(tags.into()).to_string();
+    assert_eq!(shown("beegfs: "), "/dev/kmsg, lines that start with \"beegfs:\"");
+    assert_eq!(
+        shown("irdma \nmlx5_core \nNETDEV WATCHDOG: "),
+        "/dev/kmsg, lines that start with \"irdma\", \"mlx5_core\" or \"NETDEV WATCHDOG:\""
+    );
 }

@@ -8,14 +8,14 @@ use super::errno::Errno;
 
 /// Files that a library has open at the same time while it searches for devices: a directory, a
 /// file of the directory, a netlink socket and a provider.
-const FILES_OF_SEARCH: usize = 4;
+pub(super) const FILES_OF_SEARCH: usize = 4;
 
-/// Returns EMFILE or ENFILE if this process cannot open the files of a search for devices.
+/// Returns EMFILE or ENFILE if this process cannot open so many files at the same time.
 ///
 /// Without descriptors, `ibv_get_device_list` returns ENOSYS or lists no device
 /// (libibverbs/init.c), and librdmacm returns ENODEV (librdmacm/cma.c).
-pub(super) fn shortage() -> Option<Errno> {
-    let opened: io::Result<Vec<File>> = (0..FILES_OF_SEARCH).map(|_| File::open("/")).collect();
+pub(super) fn shortage(files: usize) -> Option<Errno> {
+    let opened: io::Result<Vec<File>> = (0..files).map(|_| File::open("/")).collect();
     let errno = Errno::from_code(opened.err()?.raw_os_error()?);
     matches!(errno, Errno::TOO_MANY_FILES | Errno::TOO_MANY_FILES_IN_SYSTEM).then_some(errno)
 }
@@ -38,7 +38,7 @@ mod tests {
         if env::var_os(LIMITED).is_some() {
             return limit_descriptors();
         }
-        assert_eq!(shortage(), None);
+        assert_eq!(shortage(FILES_OF_SEARCH), None);
         let name = "sys::descriptors::tests::a_process_without_descriptors_is_detected";
         let output = Command::new(env::current_exe().unwrap())
             .args(["--exact", name, "--nocapture"])
@@ -58,7 +58,9 @@ mod tests {
         // One descriptor is free, then none.
         for count in [next + 1, next] {
             limit(count);
-            assert_eq!(shortage(), Some(Errno::TOO_MANY_FILES), "{count}");
+            let errno = Some(Errno::TOO_MANY_FILES);
+            assert_eq!(shortage(FILES_OF_SEARCH), errno, "{count}");
+            assert_eq!(shortage(1), errno.filter(|_| count == next), "{count}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn open_error(name: &str, reported: Errno) -> Errno {
     let path = Path::new("/dev/infiniband").join(name);
     match access(path, Access::READ_OK | Access::WRITE_OK).map_err(Errno::from) {
         Err(denied @ (Errno::ACCESS | Errno::NOT_PERMITTED)) => denied,
-        _ => descriptors::shortage().unwrap_or(reported),
+        _ => descriptors::shortage(1).unwrap_or(reported),
     }
 }
 

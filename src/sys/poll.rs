@@ -1,4 +1,6 @@
-//! Waits for several descriptors at once, up to a deadline, and recognizes calls to repeat.
+//! Waits for several descriptors at once, up to a deadline.
+//!
+//! [`should_retry`] recognizes failed reads and writes that the caller repeats.
 
 use std::io;
 use std::time::Duration;
@@ -26,12 +28,12 @@ pub fn wait(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> io::Result<()> {
 
 /// True if a read or write failed only because a signal interrupted it, its timeout ended, or it
 /// has no data or room yet. The caller repeats the call.
-pub fn is_wait(error: &io::Error) -> bool {
+pub fn should_retry(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 #[test]
-fn a_failed_connection_is_no_wait() {
+fn a_failed_connection_is_not_tried_again() {
     for (errno, expected) in [
         (Errno::AGAIN, true),
         (Errno::INTR, true),
@@ -39,6 +41,6 @@ fn a_failed_connection_is_no_wait() {
         (Errno::CONNRESET, false),
         (Errno::PIPE, false),
     ] {
-        assert_eq!(is_wait(&io::Error::from(errno)), expected, "{errno:?}");
+        assert_eq!(should_retry(&io::Error::from(errno)), expected, "{errno:?}");
     }
 }

@@ -112,8 +112,8 @@ impl<'a> GreetingReader<'a> {
 
     /// Quotes the start of the output so far, as the tail of a message. Empty without output.
     pub fn output(&self) -> String {
-        let said = quote(&self.said);
-        if said.is_empty() { said } else { format!("; the output begins with {said:?}") }
+        let start = start_of_output(&self.said);
+        if start.is_empty() { start } else { format!("; the output begins with {start:?}") }
     }
 
     /// Reads up to the greeting that carries the nonce.
@@ -174,7 +174,9 @@ fn is_version(word: &str) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-".contains(&byte))
 }
 
-fn quote(said: &[u8]) -> String {
+/// Returns at most 200 bytes of the output, without quotation marks around them and with a quoted
+/// `fix:`.
+fn start_of_output(said: &[u8]) -> String {
     words::of_host(String::from_utf8_lossy(&said[..said.len().min(QUOTE_LIMIT)]).trim_end())
 }
 

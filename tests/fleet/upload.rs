@@ -364,6 +364,9 @@ fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
     assert_eq!(ask(remote_command::is_there(other)), Some(3));
     assert_eq!(ask(remote_command::is_there(later)), Some(4));
     assert_eq!(ask(remote_command::is_there(process)), Some(0));
+    // A login that may start no process still finds it.
+    let without_programs = |command| format!("PATH=/none; export PATH; {command}");
+    assert_eq!(ask(without_programs(remote_command::is_there(process))), Some(0));
     assert_eq!(ask(remote_command::kill(later, Some(later), Privilege::Login)), Some(4));
     assert_eq!(ask(remote_command::kill(process, None, Privilege::Login)), Some(0));
     let exit = stuck.wait(seconds(5)).unwrap();

@@ -1,12 +1,14 @@
 //! Checks of addresses and identities that must be unique, and of MTUs that must be equal.
 //! `duplicates` and `mtu` compare the hosts; `ping` has the same warnings.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::responding;
 use super::results::Results;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::mtu::{self, UsedPort};
 use crate::model::ping::Warning;
-use crate::model::{Finding, HostReport, Port, Protocol, Subject, check};
+use crate::model::{Finding, HostReport, Protocol, Subject, check};
 
 /// Checks that compare values.
 const IDS: [&str; 6] = [
@@ -53,25 +55,89 @@ pub(super) fn add(warning: &Warning, results: &mut Results<'_>) {
     results.found_on(&warning.hosts, found.fix(&warning.hint));
 }
 
-/// Returns the active ports of a protocol; the rail is the position of the port among all ports
-/// of the protocol on its host, so that a port without a link does not move the others.
-fn used_ports<'run>(
-    reports: &'run [&'run HostReport],
-    protocol: Protocol,
-) -> impl Iterator<Item = UsedPort<'run>> {
-    responding(reports).flat_map(move |(host, report)| {
-        let of_protocol = move |port: &Port| port.protocol == Some(protocol);
-        let ports = report.ports().filter(move |(_, port)| of_protocol(port)).enumerate();
-        let active = ports.filter(|(_, (_, port))| port.is_active());
-        active.map(move |(rail, (device, port))| UsedPort {
-            rail,
-            host,
-            protocol,
-            device: &device.name,
-            number: port.number,
-            netdev: port.netdev.as_deref(),
-            netdev_mtu: port.netdev_mtu,
-            active_mtu: port.active_mtu,
-        })
-    })
+/// Returns the active ports of a protocol. Ports with equal device names and port numbers are one
+/// rail, so that a missing card does not move the other ports of its host to other rails.
+fn used_ports<'run>(reports: &'run [&'run HostReport], protocol: Protocol) -> Vec<UsedPort<'run>> {
+    let mut rails: BTreeMap<(&str, u32), usize> = BTreeMap::new();
+    let mut used = Vec::new();
+    for (host, report) in responding(reports) {
+        let mut known = BTreeSet::new();
+        let of_protocol = report.ports().filter(|(_, port)| port.protocol == Some(protocol));
+        for (device, port) in of_protocol.filter(|(_, port)| port.is_active()) {
+            let key = (device.name.as_str(), port.number);
+            // A port that a report lists several times counts once.
+            if !known.insert(key) {
+                continue;
+            }
+            let next = rails.len();
+            used.push(UsedPort {
+                rail: *rails.entry(key).or_insert(next),
+                host,
+                protocol,
+                device: &device.name,
+                number: port.number,
+                netdev: port.netdev.as_deref(),
+                netdev_mtu: port.netdev_mtu,
+                active_mtu: port.active_mtu,
+            });
+        }
+    }
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{checked, cluster, reports};
+
+    /// Returns the observations about MTUs after a change of a cluster. Each host has a second
+    /// `RoCE` port with a smaller MTU.
+    fn mtu_differences(change: impl Fn(&mut [Value])) -> Vec<String> {
+        let mut values = cluster();
+        for host in &mut values {
+            let devices = host["devices"].as_array_mut().unwrap();
+            let mut second = devices[1].clone();
+            second["name"] = json!("mlx5_2");
+            let port = &mut second["ports"][0];
+            (port["netdev"], port["gids"]) = (json!("eth2"), json!([]));
+            (port["netdev_mtu"], port["active_mtu"]) = (json!(1500), json!(1024));
+            devices.push(second);
+        }
+        change(&mut values);
+        let report = checked(&reports(&values));
+        let found = report.findings.into_iter().filter(|found| found.check.id == "mtu.differs");
+        found.map(|found| found.finding.what).collect()
+    }
+
+    fn remove_first_roce_port(hosts: &mut [Value]) {
+        hosts[2]["devices"].as_array_mut().unwrap().remove(1);
+    }
+
+    #[test]
+    fn the_ports_of_a_host_that_lost_a_card_are_compared_with_the_ports_of_their_device() {
+        assert_eq!(mtu_differences(|_| {}), [""; 0]);
+        assert_eq!(mtu_differences(remove_first_roce_port), [""; 0]);
+        let found = mtu_differences(|hosts| {
+            remove_first_roce_port(hosts);
+            let port = &mut hosts[2]["devices"][1]["ports"][0];
+            (port["netdev_mtu"], port["active_mtu"]) = (json!(9000), json!(4096));
+        });
+        let what = "mlx5_2/1 on eth2 has MTU 9000 (RDMA path MTU 4096); 3 of 4 hosts have MTU 1500 \
+                    (RDMA path MTU 1024)";
+        assert_eq!(found, [what]);
+    }
+
+    #[test]
+    fn a_port_that_a_host_lists_twice_counts_once() {
+        let found = mtu_differences(|hosts| {
+            for _ in 0..9 {
+                let devices = hosts[2]["devices"].as_array_mut().unwrap();
+                let mut copy = devices[2].clone();
+                copy["ports"][0]["active_mtu"] = json!(2048);
+                devices.push(copy);
+            }
+        });
+        assert_eq!(found, [""; 0]);
+    }
 }

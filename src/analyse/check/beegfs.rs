@@ -121,20 +121,63 @@ fn judge_memory(
     memory: &[&PinnedMemory],
     results: &mut Results<'_>,
 ) {
-    let most = memory.iter().map(|one| one.client_most_bytes).max();
     let total = memory.iter().find_map(|one| one.host_bytes).filter(|bytes| *bytes > 0);
-    let Some((most, total)) = most.zip(total) else {
+    let Some(total) = total else {
         let why = "the memory of the host is unknown";
         return results.missing(host, &[MEMORY], "consumers/memory", why);
     };
+    // Each entry is the limit of one client for one server.
+    let most = memory.iter().fold(0_u64, |sum, one| sum.saturating_add(one.most_bytes));
     let percent = most.saturating_mul(100) / total;
     let found = (percent >= MIN_PERCENT).then(|| {
         let what = format!(
-            "the buffers for all servers may take {} MiB, which is {percent} % of the memory of \
-             the host",
+            "the buffers of all clients for all servers may take {} MiB, which is {percent} % of \
+             the memory of the host",
             most >> 20
         );
         finding(report, Severity::Warn, MEMORY, what)
     });
     results.judged(host, MEMORY, found);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{checked, cluster, reports};
+
+    /// Returns the result of `beegfs.memory` on a host with these clients, and the observation.
+    /// The buffers of a connection to a server take 10 MiB, and the host has 100 MiB.
+    fn memory(clients: &[&[&str]]) -> (&'static str, Option<String>) {
+        let client = |(id, servers): (usize, &&[&str])| {
+            let node = |kind: &&str| json!({ "kind": kind, "name": "s", "id": 1, "pools": [] });
+            let nodes: Vec<Value> = servers.iter().map(node).collect();
+            json!({
+                "id": format!("{id}-A"), "path": format!("/proc/fs/beegfs/{id}-A"),
+                "config": [
+                    ["connUseRDMA", "1"], ["connRDMABufSize", "65536"], ["connRDMABufNum", "8"],
+                    ["connMaxInternodeNum", "10"],
+                ],
+                "nodes": nodes,
+            })
+        };
+        let mut values = cluster();
+        let clients: Vec<Value> = clients.iter().enumerate().map(client).collect();
+        values[2]["consumers"] = json!({ "memory_bytes": 100 << 20, "beegfs": clients });
+        let report = checked(&reports(&values));
+        let mut found = report.findings.iter().filter(|found| found.check.id == super::MEMORY);
+        let what = found.next().map(|found| found.finding.what.clone());
+        (report.hosts[2].results[super::MEMORY].word(), what)
+    }
+
+    #[test]
+    fn the_memory_of_all_clients_and_servers_counts() {
+        assert_eq!(memory(&[&["storage", "meta"]]), ("pass", None));
+        let expected = "the buffers of all clients for all servers may take 40 MiB, which is 40 % \
+                        of the memory of the host";
+        let two_clients = memory(&[&["storage", "meta"], &["storage", "meta"]]);
+        assert_eq!(two_clients, ("warn", Some(expected.to_owned())));
+        assert_eq!(memory(&[&["storage", "storage", "meta"]]).0, "warn", "one client");
+        assert_eq!(memory(&[&["storage", "management"], &["meta"]]).0, "pass", "over TCP");
+    }
 }

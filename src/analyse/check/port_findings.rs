@@ -25,19 +25,27 @@ pub(super) struct PortRef<'report> {
 }
 
 impl<'report> PortRef<'report> {
+    /// Returns the ports of a host, without the ports of removed devices.
+    pub(super) fn all(report: &'report HostReport) -> impl Iterator<Item = Self> {
+        let present = report.devices.iter().filter(|device| device.gone_since_ns.is_none());
+        present.flat_map(move |device| {
+            device.ports.iter().map(move |port| Self { report, device, port })
+        })
+    }
+
     /// Returns the host name, or HOST if a shell would not take the name as one word.
-    fn host(self) -> &'report str {
+    pub(super) fn host(self) -> &'report str {
         plain_or(&self.report.host, "HOST")
     }
 
     /// Returns the device name, or DEVICE if a shell would not take the name as one word.
-    fn device_name(self) -> &'report str {
+    pub(super) fn device_name(self) -> &'report str {
         plain_or(&self.device.name, "DEVICE")
     }
 
     /// Returns the interface name, or NETDEV if a shell would not take the name as one word;
     /// `None` without an interface.
-    fn netdev(self) -> Option<&'report str> {
+    pub(super) fn netdev(self) -> Option<&'report str> {
         self.port.netdev.as_deref().map(|name| plain_or(name, "NETDEV"))
     }
 
@@ -59,9 +67,8 @@ impl<'report> PortRef<'report> {
 pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) -> Vec<Finding> {
     let mut all = Folded::default();
     for report in reports.filter(|report| report.failure.is_none()) {
-        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
-            let states = device.ports.iter().map(|port| PortRef { report, device, port });
-            states.filter_map(state_finding).for_each(|finding| all.add(&report.host, finding));
+        for finding in PortRef::all(report).filter_map(state_finding) {
+            all.add(&report.host, finding);
         }
     }
     worst_first(all.findings)
@@ -108,8 +115,8 @@ fn down(place: PortRef<'_>, id: &'static str) -> Finding {
             FIX_SET_UP.replace("{host}", host).replace("{netdev}", name)
         }
         (_, Some(name), _) => {
-            let command = format!("ethtool {name} shows the link; connect or replace the cable");
-            on_host(report, command)
+            let task = "show the link, and connect or replace the cable";
+            on_host(report, format_args!("{task}: ethtool {name}"))
         }
         ("port.disabled", None, Some(Protocol::Opa)) => {
             on_host(report, format_args!("opaportconfig -p {} enable", port.number))
@@ -146,8 +153,8 @@ fn not_active(place: PortRef<'_>) -> Option<Finding> {
             on_host(
                 report,
                 format_args!(
-                    "sminfo -C {device} -P {} finds the subnet manager; start opensm if there is \
-                     none",
+                    "look for a subnet manager, and start opensm on one host if the subnet has \
+                     none: sminfo -C {device} -P {}",
                     port.number
                 ),
             ),
@@ -167,12 +174,11 @@ fn not_active(place: PortRef<'_>) -> Option<Finding> {
 pub(super) fn rate_finding(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
     let PortRef { device, port, .. } = place;
     let usual = rates.faster_usual_rate(device, port)?;
-    let gigabits = |bps: u64| bps / 1_000_000_000;
     let what = format!(
-        "{} Gb/s; {} ports of this type have {} Gb/s",
-        gigabits(port.rate_bps?),
+        "{}; {} ports of this type have {}",
+        rate(port.rate_bps?),
         usual.ports,
-        gigabits(usual.rate_bps)
+        rate(usual.rate_bps)
     );
     let fix = format!(
         "reseat or replace the cable of {}/{} on {}; compare the speed and width settings of both \
@@ -184,19 +190,28 @@ pub(super) fn rate_finding(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Find
     Some(place.finding(Severity::Warn, "port.slow", what).fix(fix))
 }
 
+/// Formats a rate with at most one decimal, rounded down: `2.5 Gb/s`.
+fn rate(bps: u64) -> String {
+    match (bps / 1_000_000_000, bps / 100_000_000 % 10) {
+        (whole, 0) => format!("{whole} Gb/s"),
+        (whole, tenth) => format!("{whole}.{tenth} Gb/s"),
+    }
+}
+
 pub(super) fn pci_finding(place: PortRef<'_>) -> Option<Finding> {
     if place.port.pci_suffices != Some(false) {
         return None;
     }
-    let show = format!("rdmactl devices -v -w 'device=={}' shows the link", place.device_name());
     let link = place.device.pci_link.as_ref();
-    let (severity, what, fix) = if link.is_some_and(is_limited_by_generation) {
+    let (severity, what, task) = if link.is_some_and(is_limited_by_generation) {
         let what = "the PCI Express generation of the host is slower than the port";
-        (Severity::Info, what, show)
+        (Severity::Info, what, "show the link")
     } else {
         let what = "the PCI Express link is slower than the port";
-        (Severity::Warn, what, format!("{show}; move the card to a slot with more lanes"))
+        (Severity::Warn, what, "show the link, and move the card to a slot with more lanes")
     };
+    let device = place.device_name();
+    let fix = format!("{task}: rdmactl devices -v -w 'device=={device}'");
     Some(place.finding(severity, "port.pci_slow", what).fix(on_host(place.report, fix)))
 }
 
@@ -207,28 +222,102 @@ fn is_limited_by_generation(link: &PciLink) -> bool {
     link.is_degraded == Some(false) && has_all_lanes
 }
 
-#[test]
-fn a_slow_pci_link_is_a_warning_unless_no_slot_is_faster() {
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{checked, cluster, reports};
+    use super::*;
     use crate::model::{PciSpeed, Via};
-    // A card for 64 GT/s x16 below a host with 32 GT/s.
-    let severity = |lanes: u32, is_degraded: Option<bool>| {
-        let card = PciSpeed::new(64_000, 16);
-        let current = PciSpeed::new(32_000, lanes);
-        let link = PciLink {
-            current,
-            card: Some(card),
-            slot: Some(current),
-            is_degraded,
-            physical_function: None,
+
+    /// Returns the finding of a check after a change of the third host.
+    fn finding(id: &str, change: impl Fn(&mut Value)) -> Finding {
+        let mut values = cluster();
+        change(&mut values[2]);
+        let mut findings = checked(&reports(&values)).findings.into_iter();
+        findings.find(|found| found.check.id == id).unwrap().finding
+    }
+
+    #[test]
+    fn the_ports_of_a_removed_device_are_omitted() {
+        let device = |name: &str, gone_since_ns| Device {
+            name: name.into(),
+            gone_since_ns,
+            ports: vec![Port { number: 1, ..Port::default() }, Port::default()],
+            ..Device::default()
         };
-        let port = Port { number: 1, pci_suffices: Some(false), ..Port::default() };
-        let device = Device { name: "mlx5_0".into(), pci_link: Some(link), ..Device::default() };
-        let report = HostReport::empty("n1", Via::Agent);
-        let place = PortRef { report: &report, device: &device, port: &port };
-        pci_finding(place).map(|found| found.severity)
-    };
-    assert_eq!(severity(16, Some(false)), Some(Severity::Info), "all lanes");
-    assert_eq!(severity(8, Some(false)), Some(Severity::Warn), "a slot with more lanes helps");
-    assert_eq!(severity(16, Some(true)), Some(Severity::Warn), "degraded");
-    assert_eq!(severity(16, None), Some(Severity::Warn), "unknown");
+        let mut report = HostReport::empty("n1", Via::Agent);
+        report.devices = vec![device("mlx5_0", Some(1)), device("mlx5_1", None)];
+        let ports: Vec<(&str, u32)> = PortRef::all(&report)
+            .map(|place| (place.device.name.as_str(), place.port.number))
+            .collect();
+        assert_eq!(ports, [("mlx5_1", 1), ("mlx5_1", 0)]);
+    }
+
+    #[test]
+    fn a_rate_has_one_decimal() {
+        for (bps, text) in [
+            (2_500_000_000, "2.5 Gb/s"),
+            (14_062_500_000, "14 Gb/s"),
+            (400_000_000_000, "400 Gb/s"),
+            (999_999_999, "0.9 Gb/s"),
+        ] {
+            assert_eq!(rate(bps), text);
+        }
+        let slow = finding("port.slow", |host| {
+            host["devices"][0]["ports"][0]["rate_bps"] = json!(2_500_000_000_u64);
+        });
+        assert_eq!(slow.what, "2.5 Gb/s; 3 ports of this type have 400 Gb/s");
+    }
+
+    #[test]
+    fn the_command_of_a_fix_has_no_words_behind_it() {
+        let fix = |id: &str, device: usize, fields: Value| {
+            let found = finding(id, |host| {
+                let port = host["devices"][device]["ports"][0].as_object_mut().unwrap();
+                port.extend(fields.as_object().unwrap().clone());
+            });
+            found.fix.unwrap()
+        };
+        assert_eq!(
+            fix("port.down", 1, json!({ "state": "down", "phys_state": "Polling" })),
+            "on n3: show the link, and connect or replace the cable: ethtool bond0"
+        );
+        assert_eq!(
+            fix("port.not_active", 0, json!({ "state": "init" })),
+            "on n3: look for a subnet manager, and start opensm on one host if the subnet has \
+             none: sminfo -C mlx5_0 -P 1"
+        );
+        assert_eq!(
+            fix("port.pci_slow", 0, json!({ "pci_suffices": false })),
+            "on n3: show the link, and move the card to a slot with more lanes: rdmactl devices -v \
+             -w 'device==mlx5_0'"
+        );
+    }
+
+    #[test]
+    fn a_slow_pci_link_is_a_warning_unless_no_slot_is_faster() {
+        // A card for 64 GT/s x16 below a host with 32 GT/s.
+        let severity = |lanes: u32, is_degraded: Option<bool>| {
+            let card = PciSpeed::new(64_000, 16);
+            let current = PciSpeed::new(32_000, lanes);
+            let link = PciLink {
+                current,
+                card: Some(card),
+                slot: Some(current),
+                is_degraded,
+                physical_function: None,
+            };
+            let port = Port { number: 1, pci_suffices: Some(false), ..Port::default() };
+            let device =
+                Device { name: "mlx5_0".into(), pci_link: Some(link), ..Device::default() };
+            let report = HostReport::empty("n1", Via::Agent);
+            let place = PortRef { report: &report, device: &device, port: &port };
+            pci_finding(place).map(|found| found.severity)
+        };
+        assert_eq!(severity(16, Some(false)), Some(Severity::Info), "all lanes");
+        assert_eq!(severity(8, Some(false)), Some(Severity::Warn), "a slot with more lanes helps");
+        assert_eq!(severity(16, Some(true)), Some(Severity::Warn), "degraded");
+        assert_eq!(severity(16, None), Some(Severity::Warn), "unknown");
+    }
 }

@@ -3,13 +3,12 @@
 use super::changed::port_errors;
 use super::port_findings::{OF_STATE, PortRef, pci_finding, rate_finding, state_finding};
 use super::rates::Rates;
-use super::responding;
 use super::results::Results;
 use super::unused_ports::OffPorts;
+use super::{on_host, responding};
 use crate::analyse::errors::{ErrorIncrease, errors};
 use crate::analyse::lossless::{self, Losslessness};
 use crate::analyse::mtu::path_mtu;
-use crate::analyse::verdict::plain_or;
 use crate::model::{
     Counter, CounterGroup, Ethernet, Finding, HostReport, Port, Protocol, Severity, key,
 };
@@ -21,15 +20,12 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let rates = Rates::of(responding(reports).map(|(_, report)| report));
     let off = OffPorts::of(reports);
     for (host, report) in responding(reports) {
-        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
-            for port in &device.ports {
-                let place = PortRef { report, device, port };
-                judge_state(host, place, &off, results);
-                judge_rates(host, place, &rates, results);
-                judge_mtu(host, place, results);
-                judge_counters(host, place, results);
-                judge_lossless(host, place, results);
-            }
+        for place in PortRef::all(report) {
+            judge_state(host, place, &off, results);
+            judge_rates(host, place, &rates, results);
+            judge_mtu(host, place, results);
+            judge_counters(host, place, results);
+            judge_lossless(host, place, results);
         }
     }
 }
@@ -117,14 +113,14 @@ fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     if active >= port.max_mtu.unwrap_or(LARGEST_MTU) || has_large_netdev_mtu {
         return results.pass(host, ID);
     }
-    let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
+    let netdev = place.netdev().unwrap_or("NETDEV");
     let what = format!("MTU {netdev_mtu} of {netdev} gives the RDMA path MTU {active}");
     // The MTU of the interface has the size of the next path MTU, but no room for the headers.
     let is_near_miss = netdev_mtu >= active.saturating_mul(2);
     let severity = if is_near_miss { Severity::Warn } else { Severity::Info };
     let fix = format!(
-        "on all hosts and switches of the network: ip link set {netdev} mtu 4200 (4192 or more \
-         gives 4096)"
+        "on all hosts and switches of the network, set an MTU of 4192 or more: ip link set \
+         {netdev} mtu 4200"
     );
     let source = format!("/sys/class/net/{netdev}/mtu");
     results.found(host, place.finding(severity, ID, what).fix(fix).source(source));
@@ -148,11 +144,11 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
                 _ => format!("{count} times"),
             };
             let what = format!("the link went down {times} since the counter was cleared");
-            let name = plain_or(&device.name, "DEVICE");
             let fix = format!(
-                "watch whether it goes down again: rdmactl counters -H {} -w 'device=={name}' \
-                 --watch=10; then reseat or replace the cable",
-                plain_or(&report.host, "HOST")
+                "watch whether it goes down again, then reseat or replace the cable: rdmactl \
+                 counters -H {} -w 'device=={}' --watch=10",
+                place.host(),
+                place.device_name()
             );
             let found = place.finding(Severity::Info, "port.link_lost", what).fix(fix);
             results.found(host, found.source(sysfs_path(place, "counters/link_downed")));
@@ -173,10 +169,10 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
              least its value: {names}"
         );
         let fix = if port.protocol == Some(Protocol::Ib) {
-            let name = plain_or(&device.name, "DEVICE");
-            format!("clear them: perfquery -C {name} -P {} -R", port.number)
+            let (name, number) = (place.device_name(), port.number);
+            on_host(report, format_args!("clear the counters: perfquery -C {name} -P {number} -R"))
         } else {
-            "the driver starts them at 0 when it is loaded again".to_owned()
+            "load the driver again, which sets the counters to 0".to_owned()
         };
         results.found(
             host,
@@ -240,4 +236,43 @@ fn has_no_flow_control(PortRef { report, port, .. }: PortRef<'_>) -> bool {
     };
     let is_read = |part: &str| !report.problems.affects(&key::netdev(name, part));
     ethernet.is_some_and(has_none) && is_read("ethernet/dcb") && is_read("ethernet/pause")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{checked, cluster, reports};
+
+    /// Returns the fix of the first finding of a check after a change of the hosts.
+    fn fix(id: &str, change: impl Fn(&mut [Value])) -> String {
+        let mut values = cluster();
+        change(&mut values);
+        let mut findings = checked(&reports(&values)).findings.into_iter();
+        findings.find(|found| found.check.id == id).unwrap().finding.fix.unwrap()
+    }
+
+    #[test]
+    fn counters_are_cleared_on_the_host_of_the_port() {
+        let fix = fix("counter.saturated", |hosts| {
+            hosts[2]["devices"][0]["ports"][0]["counters"][1]["saturated"] = json!(true);
+        });
+        assert_eq!(fix, "on n3: clear the counters: perfquery -C mlx5_0 -P 1 -R");
+    }
+
+    #[test]
+    fn the_command_of_a_fix_has_no_words_behind_it() {
+        let low_mtu = fix("port.mtu_low", |hosts| {
+            for host in hosts {
+                let port = &mut host["devices"][1]["ports"][0];
+                (port["netdev_mtu"], port["active_mtu"]) = (json!(1500), json!(1024));
+            }
+        });
+        assert!(low_mtu.ends_with(": ip link set bond0 mtu 4200"), "{low_mtu}");
+        let link_lost = fix("port.link_lost", |hosts| {
+            hosts[2]["devices"][0]["ports"][0]["counters"][0]["value"] = json!(3);
+        });
+        let command = ": rdmactl counters -H n3 -w 'device==mlx5_0' --watch=10";
+        assert!(link_lost.ends_with(command), "{link_lost}");
+    }
 }

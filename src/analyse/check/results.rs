@@ -2,11 +2,13 @@
 //!
 //! A check whose parts a report does not have gets "skip" or "unknown", whatever its rule adds.
 //! A finding that another finding of the host explains is listed in `explains` of its root cause.
-//! Equal findings of several hosts are one finding.
+//! A root cause has the worst severity of the findings that it explains. Equal findings of
+//! several hosts are one finding.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use super::{CheckOptions, unreadable};
 use crate::analyse::folded::Folded;
@@ -26,16 +28,34 @@ pub(super) struct Results<'run> {
     findings: Vec<Vec<Finding>>,
     /// Findings that concern several hosts together, with the indices of the hosts.
     of_several: Vec<(Vec<usize>, Finding)>,
-    /// Host and cause of each explained finding, and the check of the explained finding.
-    explained: Vec<(usize, Cause, &'static str)>,
+    /// Positions in `of_several` of the findings of each host.
+    of_several_by_host: Vec<Vec<usize>>,
+    /// Cause of each explained finding, and the check of the explained finding.
+    explained: Vec<(Cause, &'static str)>,
     /// Values of the majorities.
     usual: Vec<ExpectedValue>,
     /// True if only the findings are wanted.
     findings_only: bool,
 }
 
-/// Check and subject of a finding that explains others.
-pub(super) type Cause = (&'static str, Subject);
+/// Finding of a host that explains others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cause {
+    host: usize,
+    place: Place,
+}
+
+/// Position of a finding of a host.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Position among the findings of the host alone.
+    OfHost(usize),
+    /// Position among the findings of several hosts.
+    OfSeveral(usize),
+}
+
+/// Ids of the explained checks, by check, subject and host of the finding that explains them.
+type ExplainedChecks = BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>>;
 
 impl<'run> Results<'run> {
     pub(super) fn new(reports: &'run [&'run HostReport], options: &'run CheckOptions) -> Self {
@@ -50,6 +70,7 @@ impl<'run> Results<'run> {
             unread: reports.iter().copied().map(unread_checks).collect(),
             findings: reports.iter().map(|_| Vec::new()).collect(),
             of_several: Vec::new(),
+            of_several_by_host: reports.iter().map(|_| Vec::new()).collect(),
             explained: Vec::new(),
             usual: Vec::new(),
             findings_only: false,
@@ -127,32 +148,43 @@ impl<'run> Results<'run> {
     /// the parts of the check.
     pub(super) fn found_on(&mut self, hosts: &[usize], mut finding: Finding) {
         let hosts = self.add_to_all(hosts, &mut finding);
+        if hosts.is_empty() {
+            return;
+        }
+        for host in &hosts {
+            if let Some(places) = self.of_several_by_host.get_mut(*host) {
+                places.push(self.of_several.len());
+            }
+        }
+        self.of_several.push((hosts, finding));
+    }
+
+    /// Adds a finding of `hosts` that a finding of a host explains. The cause gets the severity of
+    /// the finding if that is worse.
+    pub(super) fn found_explained(&mut self, hosts: &[usize], mut finding: Finding, cause: Cause) {
+        let hosts = self.add_to_all(hosts, &mut finding);
         if !hosts.is_empty() {
-            self.of_several.push((hosts, finding));
+            self.explain(cause, finding.code, self.reported_severity(&hosts, &finding));
         }
     }
 
-    /// Adds a finding of `hosts` that a finding of `cause_host` explains. The cause gets the
-    /// severity of the finding if that is worse.
-    pub(super) fn found_explained(
-        &mut self,
-        hosts: &[usize],
-        mut finding: Finding,
-        cause_host: usize,
-        cause: Cause,
-    ) {
-        if self.add_to_all(hosts, &mut finding).is_empty() {
-            return;
+    /// Records that a cause explains a finding of a check. The cause gets the severity of the
+    /// finding if that is worse.
+    fn explain(&mut self, cause: Cause, code: &'static str, severity: Option<Severity>) {
+        self.explained.push((cause, code));
+        let Some((severity, found)) = severity.zip(self.finding_mut(cause)) else { return };
+        if severity < found.severity {
+            found.severity = severity;
+            let (id, result) = (found.code, result_of(found));
+            self.add(cause.host, id, result);
         }
-        let own = self.findings.get_mut(cause_host).into_iter().flatten();
-        let shared = self.of_several.iter_mut().filter(|(hosts, _)| hosts.contains(&cause_host));
-        for found in own.chain(shared.map(|(_, found)| found)) {
-            if (found.code, &found.subject) == (cause.0, &cause.1) {
-                found.severity = found.severity.min(finding.severity);
-            }
-        }
-        self.add(cause_host, cause.0, result_of(&finding));
-        self.explained.push((cause_host, cause, finding.code));
+    }
+
+    /// Returns the severity of a finding; `None` if the site accepts the finding on all its hosts.
+    fn reported_severity(&self, hosts: &[usize], finding: &Finding) -> Option<Severity> {
+        let mut hosts = hosts.iter().filter_map(|host| self.hosts.get(*host));
+        let is_accepted = hosts.all(|host| self.accepted(&host.host, finding).is_some());
+        (!is_accepted).then_some(finding.severity)
     }
 
     /// Adds the result of a finding to several hosts. Returns the hosts whose reports have the
@@ -167,16 +199,46 @@ impl<'run> Results<'run> {
         hosts
     }
 
-    /// Returns all findings of a host.
-    fn of_host(&self, host: usize) -> impl Iterator<Item = &Finding> {
-        let own = self.findings.get(host).into_iter().flatten();
-        let shared = self.of_several.iter().filter(move |(hosts, _)| hosts.contains(&host));
-        own.chain(shared.map(|(_, finding)| finding))
+    /// Returns all findings of a host, with their places.
+    fn of_host(&self, host: usize) -> impl Iterator<Item = (Place, &Finding)> {
+        let own = self.findings.get(host).into_iter().flatten().enumerate();
+        let own = own.map(|(at, finding)| (Place::OfHost(at), finding));
+        let places = self.of_several_by_host.get(host).into_iter().flatten();
+        let shared = places.filter_map(move |&at| {
+            let (_, finding) = self.of_several.get(at)?;
+            Some((Place::OfSeveral(at), finding))
+        });
+        own.chain(shared)
     }
 
-    /// Returns true if a check has a finding on a host.
-    pub(super) fn has(&self, host: usize, id: &str) -> bool {
-        self.of_host(host).any(|finding| finding.code == id)
+    fn finding(&self, Cause { host, place }: Cause) -> Option<&Finding> {
+        match place {
+            Place::OfHost(at) => self.findings.get(host)?.get(at),
+            Place::OfSeveral(at) => self.of_several.get(at).map(|(_, finding)| finding),
+        }
+    }
+
+    fn finding_mut(&mut self, Cause { host, place }: Cause) -> Option<&mut Finding> {
+        match place {
+            Place::OfHost(at) => self.findings.get_mut(host)?.get_mut(at),
+            Place::OfSeveral(at) => self.of_several.get_mut(at).map(|(_, finding)| finding),
+        }
+    }
+
+    /// Returns true if one finding of a check concerns all of these hosts. Hosts whose reports do
+    /// not have the parts of the check do not count.
+    pub(super) fn is_found_on(&self, hosts: &[usize], id: &str) -> bool {
+        let hosts: BTreeSet<usize> =
+            hosts.iter().copied().filter(|host| self.is_wanted(*host, id)).collect();
+        let Some(first) = hosts.first().copied() else { return false };
+        let concerns_all = |place: Place| match place {
+            Place::OfHost(_) => hosts.len() == 1,
+            Place::OfSeveral(at) => self
+                .of_several
+                .get(at)
+                .is_some_and(|(of, _)| hosts.is_subset(&of.iter().copied().collect())),
+        };
+        self.of_host(first).any(|(place, finding)| finding.code == id && concerns_all(place))
     }
 
     /// Returns the root cause of a finding of a check on a host; `is_of` selects the subject. The
@@ -189,15 +251,13 @@ impl<'run> Results<'run> {
         consequence: &str,
         is_of: &dyn Fn(&Subject) -> bool,
     ) -> Option<Cause> {
-        let is_cause = |finding: &&Finding| {
-            finding.code == id && finding.severity.is_problem() && is_of(&finding.subject)
-        };
-        let found = self.of_host(host).find(is_cause)?;
         let report = self.reports.get(host)?;
-        let causes: Vec<&Finding> =
-            self.of_host(host).filter(|finding| is_cause_of_others(finding)).collect();
-        let cause = root_cause(report, &causes, found);
-        (!self.hides(&report.host, cause, consequence)).then(|| (cause.code, cause.subject.clone()))
+        let (place, found) = self.of_host(host).find(|(_, finding)| {
+            finding.code == id && finding.severity.is_problem() && is_of(&finding.subject)
+        })?;
+        let root = Causes::of(report, self.of_host(host)).root_of(found);
+        let cause = Cause { host, place: root.unwrap_or(place) };
+        (!self.hides(&report.host, self.finding(cause)?, consequence)).then_some(cause)
     }
 
     /// Returns true for a finding that is not reported, so that it may not take the place of its
@@ -266,39 +326,77 @@ impl<'run> Results<'run> {
         }
     }
 
-    /// Drops explained findings, folds equal ones and sorts them.
-    pub(super) fn into_report(mut self) -> CheckReport {
-        let is_kept = |id| !self.findings_only && self.options.selection.admits(id);
-        for check in CHECKS.iter().filter(|check| is_kept(check.id)) {
+    /// Adds a result to each selected check that no rule has judged.
+    fn add_missing_results(&mut self) {
+        if self.findings_only {
+            return;
+        }
+        let selection = &self.options.selection;
+        for check in CHECKS.iter().filter(|check| selection.admits(check.id)) {
             for (host, unread) in self.hosts.iter_mut().zip(&mut self.unread) {
                 let none = CheckResult::Skip("the host has nothing of this kind");
                 let missing = unread.remove(check.id).unwrap_or(none);
                 host.results.entry(check.id).or_insert(missing);
             }
         }
+    }
+
+    /// Returns the root cause of each finding of a host alone, and the severity that the cause
+    /// has at least; `None` for a finding without a cause.
+    fn root_causes(&self, host: usize) -> Vec<Option<(Cause, Option<Severity>)>> {
+        let Some((report, findings)) = self.reports.get(host).zip(self.findings.get(host)) else {
+            return Vec::new();
+        };
+        if findings.is_empty() {
+            return Vec::new();
+        }
+        let causes = Causes::of(report, self.of_host(host));
+        let root = |finding| {
+            let cause = Cause { host, place: causes.root_of(finding)? };
+            Some((cause, self.reported_severity(&[host], finding)))
+        };
+        findings.iter().map(root).collect()
+    }
+
+    /// Attributes the findings of a host alone to their root causes. Returns true for each finding
+    /// that has a cause.
+    fn explain_findings(&mut self, host: usize) -> Vec<bool> {
+        let roots = self.root_causes(host);
+        for (at, root) in roots.iter().enumerate() {
+            let explained = Cause { host, place: Place::OfHost(at) };
+            let code = self.finding(explained).map(|finding| finding.code);
+            if let Some(((cause, severity), code)) = root.zip(code) {
+                self.explain(cause, code, severity);
+            }
+        }
+        roots.iter().map(Option::is_some).collect()
+    }
+
+    /// Returns the checks whose findings each cause explains.
+    fn explained_checks(&self) -> ExplainedChecks {
+        let mut all = ExplainedChecks::new();
+        for (cause, code) in &self.explained {
+            let host = self.hosts.get(cause.host);
+            let Some((finding, host)) = self.finding(*cause).zip(host) else { continue };
+            let key = (finding.code, finding.subject.clone(), host.host.clone());
+            all.entry(key).or_default().insert(*code);
+        }
+        all
+    }
+
+    /// Drops explained findings, folds equal ones and sorts them.
+    pub(super) fn into_report(mut self) -> CheckReport {
+        let are_explained: Vec<Vec<bool>> =
+            (0..self.findings.len()).map(|host| self.explain_findings(host)).collect();
+        self.add_missing_results();
+        let explained = self.explained_checks();
         let mut folded = Folded::default();
         let mut accepted: BTreeMap<String, Folded> = BTreeMap::new();
-        let mut explained: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
-            BTreeMap::new();
-        for (host, (id, subject), code) in &self.explained {
-            let Some(host) = self.hosts.get(*host) else { continue };
-            let key = (*id, subject.clone(), host.host.clone());
-            explained.entry(key).or_default().insert(*code);
-        }
-        let of_hosts = self.reports.iter().zip(&self.hosts).zip(&self.findings);
-        for (at, ((report, host), findings)) in of_hosts.enumerate() {
-            if findings.is_empty() {
-                continue;
-            }
-            let causes: Vec<&Finding> =
-                self.of_host(at).filter(|finding| is_cause_of_others(finding)).collect();
-            for finding in findings {
-                let cause = root_cause(report, &causes, finding);
-                if !std::ptr::eq(cause, finding) {
-                    let key = (cause.code, cause.subject.clone(), host.host.clone());
-                    explained.entry(key).or_default().insert(finding.code);
-                    continue;
-                }
+        let of_hosts = self.hosts.iter().zip(&self.findings).zip(&are_explained);
+        for ((host, findings), are_explained) in of_hosts {
+            let roots =
+                findings.iter().zip(are_explained).filter(|(_, is_explained)| !**is_explained);
+            for (finding, _) in roots {
                 let mut finding = finding.clone();
                 self.note_expired(&mut finding, std::iter::once(&host.host));
                 match self.accepted(&host.host, &finding) {
@@ -324,7 +422,8 @@ impl<'run> Results<'run> {
             let of_host = |host: &String| {
                 explained.get(&(finding.code, finding.subject.clone(), host.clone()))
             };
-            let explains = finding.hosts.iter().filter_map(of_host).flatten().copied().collect();
+            let codes = finding.hosts.iter().filter_map(of_host).flatten().copied();
+            let explains = codes.filter(|code| may_explain(&finding, code)).collect();
             Some(CheckedFinding { check: check(finding.code)?, explains, finding })
         };
         let findings = worst_first(all).into_iter().filter_map(checked).collect();
@@ -355,8 +454,10 @@ pub(super) fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
 /// Returns the result of a check with a finding.
 fn result_of(finding: &Finding) -> CheckResult {
     match finding.severity {
+        Severity::Fail => CheckResult::Fail,
+        Severity::Warn => CheckResult::Warn,
         Severity::Unknown => CheckResult::Unknown(finding.what.clone()),
-        severity => severity.into(),
+        Severity::Info | Severity::Past => CheckResult::Info,
     }
 }
 
@@ -390,43 +491,136 @@ fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
     CHECKS.iter().filter_map(worst).collect()
 }
 
-/// Returns true for a finding that may explain other findings. A host may have many findings, but
-/// few that explain others. An observation that may be intended explains nothing.
+/// Returns true for a finding that may explain other findings. An observation that may be
+/// intended explains nothing.
 fn is_cause_of_others(finding: &Finding) -> bool {
     finding.severity.is_problem() && check(finding.code).is_some_and(|one| !one.explains.is_empty())
 }
 
-/// Returns the root cause of a finding of a host: follows causes until no finding explains the
-/// last one. Without a cause, returns the finding itself. The catalogue has no cycle (test).
-fn root_cause<'found>(
-    report: &HostReport,
-    causes: &[&'found Finding],
-    finding: &'found Finding,
-) -> &'found Finding {
-    let mut root = finding;
-    while let Some(cause) = causes.iter().copied().find(|cause| explains(report, cause, root)) {
-        root = cause;
-    }
-    root
+/// Returns false for a missing module that has no effect on libibverbs, if the consequence is a
+/// device without a provider. Only `ib_uverbs` has that effect. The text of the finding names the
+/// module.
+fn may_explain(cause: &Finding, consequence: &str) -> bool {
+    let is_of_provider = (cause.code, consequence) == ("module.missing", "device.no_provider");
+    !is_of_provider || cause.what.contains("ib_uverbs")
 }
 
-/// Returns true if a finding of a host is the consequence of another one: the catalogue names the
-/// consequence, and the cause concerns the same item or the item that contains it.
-fn explains(report: &HostReport, cause: &Finding, finding: &Finding) -> bool {
-    let Some(entry) = check(cause.code) else { return false };
-    let is_consequence = entry.explains.iter().any(|id| selects_check(id, finding.code));
-    let concerns = match (&cause.subject, &finding.subject) {
-        // The host has one device less after a removal.
-        (Subject::Host, _) | (Subject::Device(_), Subject::Host) => true,
-        (Subject::Device(cause), Subject::Port(device, _))
-        | (Subject::Device(cause) | Subject::Port(cause, _), Subject::Device(device)) => {
-            cause == device
+/// Returns the checks whose findings may explain findings of a check.
+fn explaining_checks(id: &str) -> &'static [&'static str] {
+    static EXPLAINING: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
+        let explaining = |id: &str| -> Vec<&'static str> {
+            let explains = |check: &&'static Check| {
+                check.id != id && check.explains.iter().any(|word| selects_check(word, id))
+            };
+            CHECKS.iter().filter(explains).map(|check| check.id).collect()
+        };
+        CHECKS.iter().map(|check| (check.id, explaining(check.id))).collect()
+    });
+    EXPLAINING.get(id).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Item of a host, under which [`Causes`] stores the findings of the item.
+#[derive(PartialEq, Eq, Hash)]
+enum Item<'found> {
+    Host,
+    Device(&'found str),
+    AnyDevice,
+    Port(&'found str, u32),
+    AnyPortOf(&'found str),
+    /// Part of a subnet. A finding does not name its subnet.
+    AnyFabric,
+    Other(&'found Subject),
+}
+
+impl<'found> Item<'found> {
+    /// Returns the items under which a finding is stored.
+    fn of_cause(subject: &'found Subject) -> Vec<Self> {
+        match subject {
+            Subject::Host => vec![Self::Host],
+            Subject::Device(device) => vec![Self::Device(device), Self::AnyDevice],
+            Subject::Port(device, number) => {
+                vec![Self::Port(device, *number), Self::AnyPortOf(device)]
+            }
+            Subject::Fabric(_) => vec![Self::AnyFabric],
+            other => vec![Self::Other(other)],
+        }
+    }
+
+    /// Returns the items whose findings may explain a finding: the item of the finding, and the
+    /// items that contain it.
+    fn of_consequence(subject: &'found Subject) -> Vec<Self> {
+        let mut items = vec![Self::Host];
+        match subject {
+            // The host has one device less after a removal.
+            Subject::Host => items.push(Self::AnyDevice),
+            Subject::Device(device) => {
+                items.extend([Self::Device(device), Self::AnyPortOf(device)]);
+            }
+            Subject::Port(device, number) => {
+                items.extend([Self::Device(device), Self::Port(device, *number)]);
+            }
+            Subject::Fabric(_) => items.push(Self::AnyFabric),
+            other => items.push(Self::Other(other)),
         }
         // Without a provider, libibverbs reports no values of the device.
-        (Subject::Device(device), Subject::Part(values)) => *values == key::device(device, "verbs"),
-        // A finding does not name its subnet.
-        (Subject::Fabric(_), Subject::Fabric(_)) => report.fabrics.iter().flatten().count() == 1,
-        (cause, subject) => cause == subject,
-    };
-    is_consequence && concerns && cause.code != finding.code
+        if let Subject::Part(values) = subject
+            && let Some((device, _)) = values.rsplit_once('/')
+            && *values == key::device(device, "verbs")
+        {
+            items.push(Self::Device(device));
+        }
+        items
+    }
+}
+
+/// Finding that may explain others.
+struct KnownCause<'found> {
+    /// Position among all causes of the host.
+    order: usize,
+    place: Place,
+    finding: &'found Finding,
+}
+
+/// Findings of a host that may explain others, by check and item. A host may have thousands of
+/// findings and thousands of causes, so that no finding is compared with all causes.
+struct Causes<'found>(HashMap<(&'static str, Item<'found>), Vec<KnownCause<'found>>>);
+
+impl<'found> Causes<'found> {
+    fn of(report: &HostReport, findings: impl Iterator<Item = (Place, &'found Finding)>) -> Self {
+        let has_one_subnet = report.fabrics.iter().flatten().count() == 1;
+        let mut causes = Self(HashMap::new());
+        let found = findings.filter(|(_, finding)| is_cause_of_others(finding));
+        for (order, (place, finding)) in found.enumerate() {
+            let items = Item::of_cause(&finding.subject).into_iter();
+            for item in items.filter(|item| has_one_subnet || *item != Item::AnyFabric) {
+                let known = causes.0.entry((finding.code, item)).or_default();
+                known.push(KnownCause { order, place, finding });
+            }
+        }
+        causes
+    }
+
+    /// Returns the first finding of which another one is the consequence: the catalogue names the
+    /// consequence, and the cause concerns the same item or an item that contains it.
+    fn cause_of(&self, finding: &'found Finding) -> Option<&KnownCause<'found>> {
+        let ids = explaining_checks(finding.code).iter();
+        let keys = ids.flat_map(|id| {
+            Item::of_consequence(&finding.subject).into_iter().map(move |item| (*id, item))
+        });
+        let first = |key: (&'static str, Item<'found>)| {
+            let mut causes = self.0.get(&key)?.iter();
+            causes.find(|cause| may_explain(cause.finding, finding.code))
+        };
+        keys.filter_map(first).min_by_key(|cause| cause.order)
+    }
+
+    /// Returns the root cause of a finding: follows causes until no finding explains the last
+    /// one. `None` for a finding without a cause. The catalogue has no cycle (test).
+    fn root_of(&self, finding: &'found Finding) -> Option<Place> {
+        let mut root = self.cause_of(finding)?;
+        while let Some(cause) = self.cause_of(root.finding) {
+            root = cause;
+        }
+        Some(root.place)
+    }
 }

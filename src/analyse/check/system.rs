@@ -1,14 +1,16 @@
 //! Checks of the operating system: modules, unused cards, limits, services, kernel settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use super::results::Results;
 use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
     ConnectedNetwork, Finding, HostReport, Limits, Protocol, SOFT_IWARP, Service, Severity,
-    Subject, Subnet, System, Thresholds,
+    Subject, System, Thresholds,
 };
+use crate::names;
 
 /// Drivers of Omni-Path and `TrueScale`.
 const PSM_DRIVERS: [&str; 2] = ["hfi1", "ib_qib"];
@@ -17,6 +19,8 @@ const MEMORY_MAPS: i64 = 1_000_000;
 /// Number of open files that `BeeGFS` requires on servers with these drivers.
 const OPEN_FILES: u64 = 262_144;
 const NO_PSM_CARD: &str = "the host has no Omni-Path or TrueScale card";
+/// Number of interfaces of a network that a finding names. Most hosts have at most eight rails.
+const MAX_LISTED: usize = 8;
 const NO_SETTING: &str = "the kernel does not have the setting";
 
 pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
@@ -30,7 +34,9 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     for (host, report) in responding(reports) {
         // results.rs adds "unknown" to the checks of a report without `system`.
         let Some(system) = &report.system else { continue };
-        let one = OneHost { host, report, system };
+        let modules = system.modules.as_ref();
+        let modules = modules.map(|names| names.iter().map(String::as_str).collect());
+        let one = OneHost { host, report, system, modules };
         one.judge_idle_functions(&rdma_drivers, results);
         if report.devices.is_empty() {
             continue;
@@ -49,7 +55,11 @@ struct OneHost<'report> {
     host: usize,
     report: &'report HostReport,
     system: &'report System,
+    modules: Option<BTreeSet<&'report str>>,
 }
+
+/// RDMA interfaces of each IPv4 network, by first address and length of the prefix.
+type Networks<'report> = BTreeMap<(Ipv4Addr, u8), BTreeSet<&'report str>>;
 
 impl OneHost<'_> {
     fn has_protocol(&self, protocol: Protocol) -> bool {
@@ -63,7 +73,7 @@ impl OneHost<'_> {
 
     /// Returns true if a module is loaded; `None` if the modules are not known.
     fn has_module(&self, name: &str) -> Option<bool> {
-        Some(self.system.modules.as_ref()?.iter().any(|module| module == name))
+        Some(self.modules.as_ref()?.contains(name))
     }
 
     /// Returns a kernel setting; `None` if the kernel does not have it.
@@ -396,23 +406,14 @@ impl OneHost<'_> {
             .iter()
             .filter(|network| network.is_of_hosts())
             .partition(|network| netdevs.contains(network.netdev.as_str()));
-        let shares = |one: &&&ConnectedNetwork| {
-            of_rdma.iter().any(|other| {
-                other.netdev != one.netdev && (other.address, other.bits) == (one.address, one.bits)
-            })
-        };
-        let sharing: Vec<&str> =
-            of_rdma.iter().filter(shares).map(|network| network.netdev.as_str()).collect();
-        self.judge_arp(&sharing, results);
-        self.judge_reverse_path(&sharing, results);
-        let overlap = of_rdma.iter().find_map(|one| {
-            let covers = |other: &&&ConnectedNetwork| {
-                let bits = one.bits.min(other.bits);
-                Subnet { address: one.address.into(), bits }.contains(other.address.into())
-            };
-            Some((*one, *others.iter().find(covers)?))
-        });
-        let found = overlap.map(|(one, other)| {
+        let mut shared = Networks::new();
+        for ConnectedNetwork { netdev, address, bits } in &of_rdma {
+            shared.entry((*address, *bits)).or_default().insert(netdev);
+        }
+        shared.retain(|_, netdevs| netdevs.len() > 1);
+        self.judge_arp(&shared, results);
+        self.judge_reverse_path(&shared, results);
+        let found = overlap(&of_rdma, &others).map(|(one, other)| {
             let what = format!(
                 "{} ({}/{}) and {} ({}/{}) overlap: traffic for one may leave through the other",
                 one.netdev, one.address, one.bits, other.netdev, other.address, other.bits
@@ -424,7 +425,7 @@ impl OneHost<'_> {
         results.judged(self.host, "network.overlaps", found);
     }
 
-    fn judge_arp(&self, sharing: &[&str], results: &mut Results<'_>) {
+    fn judge_arp(&self, shared: &Networks<'_>, results: &mut Results<'_>) {
         const ID: &str = "network.arp";
         let is_bad = |netdev: &str| -> Result<Option<bool>, String> {
             let ignore = self.netdev_setting(netdev, "arp_ignore");
@@ -435,9 +436,10 @@ impl OneHost<'_> {
                 (ignore, announce) => Ok(ignore?.and(announce?).map(|_| false)),
             }
         };
-        let describe = |netdevs: &str| {
+        let describe = |network: &str, netdevs: &str| {
             let what = format!(
-                "{netdevs} are in one network, and each one answers ARP requests for the others"
+                "several RDMA interfaces are in the network {network}; interfaces that answer ARP \
+                 requests for the others: {netdevs}"
             );
             let command = "sysctl -w net.ipv4.conf.all.arp_ignore=1 \
                            net.ipv4.conf.all.arp_announce=2  # better: a network for each rail";
@@ -446,49 +448,53 @@ impl OneHost<'_> {
                 .fix(fix)
                 .source("/proc/sys/net/ipv4/conf/*/arp_ignore")
         };
-        self.judge_sharing(ID, sharing, is_bad, describe, results);
+        self.judge_shared(ID, shared, is_bad, describe, results);
     }
 
-    fn judge_reverse_path(&self, sharing: &[&str], results: &mut Results<'_>) {
+    fn judge_reverse_path(&self, shared: &Networks<'_>, results: &mut Results<'_>) {
         const ID: &str = "network.reverse_path";
         let is_bad = |netdev: &str| -> Result<Option<bool>, String> {
             Ok(self.netdev_setting(netdev, "rp_filter")?.map(|value| value == 1))
         };
-        let describe = |netdevs: &str| {
+        let describe = |network: &str, netdevs: &str| {
             let what = format!(
-                "{netdevs} are in one network with rp_filter=1: the kernel may drop RoCE v2 \
-                 packets without a trace"
+                "several RDMA interfaces are in the network {network}; interfaces with \
+                 rp_filter=1, whose RoCE v2 packets the kernel may drop without a trace: {netdevs}"
             );
             let fix = on_host(self.report, "sysctl -w net.ipv4.conf.all.rp_filter=2");
             finding(Severity::Warn, ID, what).fix(fix).source("/proc/sys/net/ipv4/conf/*/rp_filter")
         };
-        self.judge_sharing(ID, sharing, is_bad, describe, results);
+        self.judge_shared(ID, shared, is_bad, describe, results);
     }
 
     /// Judges settings of the interfaces that share a network. `is_bad` returns `None` if the
-    /// kernel does not have a setting, and the reason if a setting could not be read.
-    fn judge_sharing(
+    /// kernel does not have a setting, and the reason if a setting could not be read. `describe`
+    /// returns the finding of a network and its interfaces with a bad setting.
+    fn judge_shared(
         &self,
         id: &'static str,
-        sharing: &[&str],
+        shared: &Networks<'_>,
         is_bad: impl Fn(&str) -> Result<Option<bool>, String>,
-        describe: impl FnOnce(&str) -> Finding,
+        describe: impl Fn(&str, &str) -> Finding,
         results: &mut Results<'_>,
     ) {
-        if sharing.is_empty() {
+        if shared.is_empty() {
             return results.pass(self.host, id);
         }
-        let mut bad = Vec::new();
-        for netdev in sharing {
-            match is_bad(netdev) {
-                Ok(Some(true)) => bad.push(*netdev),
-                Ok(Some(false)) => results.pass(self.host, id),
-                Ok(None) => results.skip(self.host, id, NO_SETTING),
-                Err(why) => results.unknown(self.host, id, why),
+        for ((address, bits), netdevs) in shared {
+            let mut bad = Vec::new();
+            for netdev in netdevs {
+                match is_bad(netdev) {
+                    Ok(Some(true)) => bad.push(*netdev),
+                    Ok(Some(false)) => results.pass(self.host, id),
+                    Ok(None) => results.skip(self.host, id, NO_SETTING),
+                    Err(why) => results.unknown(self.host, id, why),
+                }
             }
-        }
-        if !bad.is_empty() {
-            results.found(self.host, describe(&bad.join(", ")));
+            if !bad.is_empty() {
+                let listed = names::listed(bad.iter().copied(), MAX_LISTED, "more");
+                results.found(self.host, describe(&format!("{address}/{bits}"), &listed));
+            }
         }
     }
 
@@ -601,6 +607,29 @@ fn finding(severity: Severity, id: &'static str, what: impl Into<String>) -> Fin
     Finding::new(severity, id, Subject::Host, what)
 }
 
+/// Returns the first network that overlaps with another network, and the other network.
+fn overlap<'report>(
+    networks: &[&'report ConnectedNetwork],
+    others: &[&'report ConnectedNetwork],
+) -> Option<(&'report ConnectedNetwork, &'report ConnectedNetwork)> {
+    let others: BTreeMap<(u32, u32), &ConnectedNetwork> =
+        others.iter().rev().map(|other| (range(other.address, other.bits), *other)).collect();
+    // One of two networks that overlap contains the other.
+    let find = |network: &ConnectedNetwork| {
+        let ConnectedNetwork { address, bits, .. } = *network;
+        let (first, last) = range(address, bits);
+        let around = (0..=bits.min(32)).find_map(|bits| others.get(&range(address, bits)));
+        around.or_else(|| others.range((first, 0)..=(last, last)).map(|(_, other)| other).next())
+    };
+    networks.iter().find_map(|network| Some((*network, *find(network)?)))
+}
+
+/// Returns the first and the last address of a network.
+fn range(address: Ipv4Addr, bits: u8) -> (u32, u32) {
+    let hosts = u32::MAX.checked_shr(bits.into()).unwrap_or(0);
+    (address.to_bits() & !hosts, address.to_bits() | hosts)
+}
+
 /// Returns severity and text of a limit of locked memory; `None` for no limit.
 fn low_locked_memory(limits: &Limits, thresholds: &Thresholds) -> Option<(Severity, String)> {
     let bytes = limits.locked_memory_bytes?;
@@ -615,4 +644,118 @@ fn low_locked_memory(limits: &Limits, thresholds: &Thresholds) -> Option<(Severi
     let text =
         if mebibytes == 0 { format!("{} KiB", bytes >> 10) } else { format!("{mebibytes} MiB") };
     Some((severity, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::{checked, cluster, reports};
+    use super::*;
+
+    /// Returns the observations of a check on a host with RDMA interfaces in these networks.
+    fn found(id: &str, networks: &[(&str, &str)], change: impl Fn(&mut Value)) -> Vec<String> {
+        let mut values = cluster();
+        let host = &mut values[2];
+        let names: BTreeSet<&str> = networks.iter().map(|(netdev, _)| *netdev).collect();
+        let ports = names.iter().enumerate().map(|(at, netdev)| {
+            json!({ "number": at + 1, "state": "active", "protocol": "roce", "netdev": netdev })
+        });
+        host["devices"][1]["ports"] = ports.collect();
+        let networks = networks
+            .iter()
+            .map(|(netdev, address)| json!({ "netdev": netdev, "address": address, "bits": 16 }));
+        host["system"]["networks"] = networks.collect();
+        host["system"]["settings"] = json!({
+            "net/ipv4/conf/all/arp_announce": "0",
+            "net/ipv4/conf/all/arp_ignore": "0",
+            "net/ipv4/conf/all/rp_filter": "1",
+        });
+        change(host);
+        let report = checked(&reports(&values));
+        let of_check = report.findings.into_iter().filter(|found| found.check.id == id);
+        let of_host = of_check.filter(|found| found.finding.hosts == ["n3"]);
+        of_host.map(|found| found.finding.what).collect()
+    }
+
+    const TWO_NETWORKS: [(&str, &str); 5] = [
+        ("eth0", "10.0.0.0"),
+        ("eth1", "10.0.0.0"),
+        ("eth1", "10.0.0.0"),
+        ("eth2", "10.1.0.0"),
+        ("eth3", "10.1.0.0"),
+    ];
+
+    #[test]
+    fn each_shared_network_is_one_finding_with_its_own_interfaces() {
+        for (id, what) in [
+            ("network.arp", "interfaces that answer ARP requests for the others"),
+            (
+                "network.reverse_path",
+                "interfaces with rp_filter=1, whose RoCE v2 packets the kernel may drop without a \
+                 trace",
+            ),
+        ] {
+            let of = |network: &str, netdevs: &str| {
+                format!("several RDMA interfaces are in the network {network}; {what}: {netdevs}")
+            };
+            let expected = [of("10.0.0.0/16", "eth0, eth1"), of("10.1.0.0/16", "eth2, eth3")];
+            assert_eq!(found(id, &TWO_NETWORKS, |_| {}), expected);
+        }
+        let one_network = [("eth0", "10.0.0.0"), ("eth0", "10.0.0.0"), ("eth1", "10.1.0.0")];
+        assert_eq!(found("network.arp", &one_network, |_| {}), [""; 0], "one interface in each");
+    }
+
+    #[test]
+    fn only_the_interfaces_with_the_setting_are_named() {
+        let found = found("network.reverse_path", &TWO_NETWORKS, |host| {
+            let settings = &mut host["system"]["settings"];
+            settings["net/ipv4/conf/all/rp_filter"] = json!("0");
+            settings["net/ipv4/conf/eth3/rp_filter"] = json!("1");
+        });
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("10.1.0.0/16") && found[0].ends_with(": eth3"), "{found:?}");
+    }
+
+    #[test]
+    fn a_long_list_of_interfaces_is_cut() {
+        let names: Vec<String> = (0..10).map(|number| format!("eth{number}")).collect();
+        let networks: Vec<(&str, &str)> =
+            names.iter().map(|name| (name.as_str(), "10.0.0.0")).collect();
+        let found = found("network.arp", &networks, |_| {});
+        let listed = ": eth0, eth1, eth2, eth3, eth4, eth5, eth6, eth7 and 2 more";
+        assert!(found[0].ends_with(listed), "{found:?}");
+    }
+
+    #[test]
+    fn a_network_overlaps_with_networks_in_it_and_around_it() {
+        let network = |text: &str| {
+            let (address, bits) = text.split_once('/').unwrap();
+            let (address, bits) = (address.parse().unwrap(), bits.parse().unwrap());
+            ConnectedNetwork { netdev: text.to_owned(), address, bits }
+        };
+        let found = |networks: &[&str], others: &[&str]| {
+            let list = |texts: &[&str]| texts.iter().copied().map(network).collect::<Vec<_>>();
+            let (networks, others) = (list(networks), list(others));
+            let networks: Vec<&ConnectedNetwork> = networks.iter().collect();
+            let others: Vec<&ConnectedNetwork> = others.iter().collect();
+            overlap(&networks, &others)
+                .map(|(one, other)| format!("{} {}", one.netdev, other.netdev))
+        };
+        let others = ["10.0.0.0/8", "172.16.4.0/24", "192.168.7.0/24", "192.168.9.1/32"];
+        for (one, other) in [
+            ("10.9.0.0/16", "10.0.0.0/8"),
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            ("10.255.255.255/32", "10.0.0.0/8"),
+            ("0.0.0.0/1", "10.0.0.0/8"),
+            ("172.16.0.0/12", "172.16.4.0/24"),
+            ("192.168.9.0/24", "192.168.9.1/32"),
+            ("192.168.7.255/200", "192.168.7.0/24"),
+        ] {
+            let found = found(&["11.0.0.0/8", one, "10.0.0.0/8"], &others);
+            assert_eq!(found, Some(format!("{one} {other}")));
+        }
+        assert_eq!(found(&["11.0.0.0/8", "192.168.8.0/24", "172.16.5.0/24"], &others), None);
+        assert_eq!(found(&[], &others), None);
+    }
 }

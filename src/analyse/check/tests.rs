@@ -505,6 +505,7 @@ type Changes = &'static [(&'static str, &'static str)];
 
 /// Cause and consequence, and changes of the third host that make both.
 const CONSEQUENCES: &[(&str, &str, Changes)] = &[
+    ("host.no_device", "device.count_differs", &[("", r#"{ "devices": [] }"#)]),
     ("host.no_device", "device.idle_function", &[("", r#"{ "devices": [] }"#), IDLE_FUNCTION]),
     ("device.gone", "device.count_differs", &[("/devices/0", r#"{ "gone_since_ns": 1 }"#)]),
     (

@@ -1,56 +1,77 @@
 //! Ports that are down on purpose: the second port of a card without a cable, or an interface
 //! without a configuration. `ports` uses this module.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::port_findings::PortRef;
-use super::rates::kind;
+use super::rates::{PortKind, kind};
 use super::responding;
 use crate::analyse::traffic::counts_received_bytes;
 use crate::model::{
     Counter, Device, Finding, HostReport, Netdev, Port, PortState, Protocol, Severity, key,
 };
 
-/// Number of hosts on which a port is off, and number of hosts with the port, by device and port
-/// number.
-pub(super) struct OffPorts<'run>(HashMap<(&'run str, u32), (usize, usize)>);
+/// Number of hosts with each port, and the ports and interfaces that their hosts use.
+pub(super) struct OffPorts<'run> {
+    /// Number of hosts, by device and port number.
+    counts: HashMap<(&'run str, u32), HostCounts>,
+    /// Use of each host that has a port that is off, by the address of its report.
+    hosts: HashMap<*const HostReport, HostUse<'run>>,
+}
+
+/// Number of hosts with a port.
+#[derive(Clone, Copy, Default)]
+struct HostCounts {
+    all: usize,
+    /// Hosts on which the port is off.
+    off: usize,
+    /// Hosts on which the port is off, and its state is DOWN.
+    down: usize,
+}
 
 impl<'run> OffPorts<'run> {
     pub(super) fn of(reports: &'run [&'run HostReport]) -> Self {
-        let mut ports = HashMap::new();
-        for (device, port) in responding(reports).flat_map(|(_, report)| report.ports()) {
-            if device.gone_since_ns.is_some() {
-                continue;
+        let mut off_ports = Self { counts: HashMap::new(), hosts: HashMap::new() };
+        for (_, report) in responding(reports) {
+            let mut has_off_port = false;
+            for PortRef { device, port, .. } in PortRef::all(report) {
+                let key = (device.name.as_str(), port.number);
+                let counts = off_ports.counts.entry(key).or_default();
+                let is_off = is_off(port);
+                counts.all += 1;
+                counts.off += usize::from(is_off);
+                counts.down += usize::from(is_off && port.state != Some(PortState::Init));
+                has_off_port |= is_off;
             }
-            let (off, all): &mut (usize, usize) =
-                ports.entry((device.name.as_str(), port.number)).or_default();
-            *off += usize::from(is_off(port));
-            *all += 1;
+            if has_off_port {
+                off_ports.hosts.insert(std::ptr::from_ref(report), HostUse::of(report));
+            }
         }
-        Self(ports)
+        off_ports
     }
 
     /// Adds the number of hosts to the finding of a port that is off on all hosts. Sets the
     /// severity to info if nothing seems to use the port, and to warn if a used port may be
     /// disabled on purpose.
     pub(super) fn set_severity(&self, place: PortRef<'_>, found: Finding) -> Finding {
-        let PortRef { device, port, .. } = place;
-        if !is_off(port) {
-            return found;
-        }
-        let counts = self.0.get(&(device.name.as_str(), port.number));
-        let (off, all) = counts.copied().unwrap_or_default();
+        let PortRef { report, device, port } = place;
+        let of_host = self.hosts.get(&std::ptr::from_ref(report));
+        let Some(host) = of_host.filter(|_| is_off(port)) else { return found };
+        let counts = self.counts.get(&(device.name.as_str(), port.number));
+        let HostCounts { all, off, down } = counts.copied().unwrap_or_default();
         let is_off_everywhere = off == all;
         let is_off_in_fleet = is_off_everywhere && all > 2;
-        let what = if is_off_in_fleet {
-            format!("{}; this port is down on all {all} hosts", found.what)
-        } else {
-            found.what
+        let what = match (is_off_in_fleet, down == all) {
+            (false, _) => found.what,
+            (true, true) => format!("{}; this port is down on all {all} hosts", found.what),
+            (true, false) => {
+                format!("{}; this port is not active on any of the {all} hosts", found.what)
+            }
         };
-        if !is_off_everywhere || !has_working_alternative(place, is_off_in_fleet) {
+        if !is_off_everywhere || !host.has_alternative_to(device, port, is_off_in_fleet) {
             return Finding { what, ..found };
         }
-        if is_in_use(place) {
+        if is_in_use(place, host) {
             // Administrators may have disabled the port of several hosts on purpose.
             let is_disabled = found.code == "port.disabled" && all > 1;
             let severity = if is_disabled { Severity::Warn } else { found.severity };
@@ -73,42 +94,76 @@ fn is_off(port: &Port) -> bool {
     }
 }
 
-/// Returns true if another port of the host works that may make this port unnecessary. If this
-/// port is off on all of several hosts, any port of its protocol may do so. A software device is
-/// necessary: an administrator created it for its interface.
-fn has_working_alternative(
-    PortRef { report, device, port }: PortRef<'_>,
-    is_off_in_fleet: bool,
-) -> bool {
-    let needs_address = match port.protocol {
-        // Without an address, RDMA cannot use an interface.
-        Some(Protocol::Roce | Protocol::Iwarp | Protocol::Usnic) => true,
-        // InfiniBand needs no address, so that a card without a link is a fault.
-        Some(Protocol::Ib | Protocol::Opa) => false,
-        Some(Protocol::Efa) | None => return false,
-    };
-    if device.pci.is_none() || device.is_sub_device() {
-        return false;
+/// Ports and interfaces that a host uses.
+struct HostUse<'run> {
+    /// Protocols of the active ports of hardware.
+    protocols: HashSet<Option<Protocol>>,
+    /// Kinds of the active ports of hardware.
+    kinds: HashSet<Option<PortKind<'run>>>,
+    /// Names of the devices on whose card a port of hardware is active. Devices without a port
+    /// that is off are omitted.
+    devices: HashSet<&'run str>,
+    /// Interfaces with an IPv4 network, and the interfaces below them.
+    netdevs: HashSet<&'run str>,
+}
+
+impl<'run> HostUse<'run> {
+    fn of(report: &'run HostReport) -> Self {
+        // The switch in a card keeps the ports of virtual functions active without a cable.
+        let is_working = |PortRef { device, port, .. }: &PortRef<'_>| {
+            port.is_active() && !device.is_software() && !device.is_virtual_function()
+        };
+        let working: Vec<PortRef<'run>> = PortRef::all(report).filter(is_working).collect();
+        let mut devices: Vec<&Device> = working.iter().map(|place| place.device).collect();
+        devices.dedup_by_key(|device| std::ptr::from_ref(*device));
+        let has_working_card = |device: &&Device| {
+            let has_off_port = device.ports.iter().any(is_off);
+            has_off_port && devices.iter().any(|other| other.shares_card_with(device))
+        };
+        let with_card = report.devices.iter().filter(has_working_card);
+        let networks = report.system.iter().flat_map(|system| &system.networks).flatten();
+        let of_hosts = networks.filter(|network| network.is_of_hosts());
+        let with_parent = |name: &'run str| {
+            [Some(name), report.netdev(name).and_then(parent)].into_iter().flatten()
+        };
+        Self {
+            protocols: working.iter().map(|place| place.port.protocol).collect(),
+            kinds: working.iter().map(|place| kind(place.device, place.port)).collect(),
+            devices: with_card.map(|device| device.name.as_str()).collect(),
+            netdevs: of_hosts.flat_map(|network| with_parent(&network.netdev)).collect(),
+        }
     }
-    // The switch in a card keeps the ports of virtual functions active without a cable.
-    let is_comparable = |other: &Device| !other.is_software() && !other.is_virtual_function();
-    let active = report.ports().filter(|(other, port)| port.is_active() && is_comparable(other));
-    let active: Vec<(&Device, &Port)> = active.collect();
-    let shares_card = active.iter().any(|(other, _)| other.shares_card_with(device));
-    let has_protocol = active.iter().any(|(_, active)| active.protocol == port.protocol);
-    if shares_card || (is_off_in_fleet && has_protocol) {
-        return true;
+
+    /// Returns true if an active port of the host may make a port unnecessary. If the port is off
+    /// on all of several hosts, any port of its protocol may do so. A software device is
+    /// necessary: an administrator created it for its interface.
+    fn has_alternative_to(&self, device: &Device, port: &Port, is_off_in_fleet: bool) -> bool {
+        let needs_address = match port.protocol {
+            // Without an address, RDMA cannot use an interface.
+            Some(Protocol::Roce | Protocol::Iwarp | Protocol::Usnic) => true,
+            // InfiniBand needs no address, so that a card without a link is a fault.
+            Some(Protocol::Ib | Protocol::Opa) => false,
+            Some(Protocol::Efa) | None => return false,
+        };
+        if device.pci.is_none() || device.is_sub_device() {
+            return false;
+        }
+        let shares_card = self.devices.contains(device.name.as_str());
+        let has_protocol = self.protocols.contains(&port.protocol);
+        if shares_card || (is_off_in_fleet && has_protocol) {
+            return true;
+        }
+        // DHCP sets no address without a link, so that a card without a link is a fault if an
+        // equal card works. A virtual function may have no guest.
+        let may_differ = port.state == Some(PortState::Init) || device.is_virtual_function();
+        let has_equal = self.kinds.contains(&kind(device, port));
+        needs_address && !self.protocols.is_empty() && (may_differ || !has_equal)
     }
-    // DHCP sets no address without a link, so that a card without a link is a fault if an equal
-    // card works. A virtual function may have no guest.
-    let may_differ = port.state == Some(PortState::Init) || device.is_virtual_function();
-    let has_equal = active.iter().any(|(other, active)| kind(other, active) == kind(device, port));
-    needs_address && !active.is_empty() && (may_differ || !has_equal)
 }
 
 /// Returns true if traffic, an address, a bond, a bridge or a LID shows that the port is used.
 /// Unknown counters count as traffic, unknown addresses as an address.
-fn is_in_use(place: PortRef<'_>) -> bool {
+fn is_in_use(place: PortRef<'_>, host: &HostUse<'_>) -> bool {
     let PortRef { report, device, port } = place;
     let Some(counters) = &port.counters else { return true };
     let shows_use = |counter: &Counter| {
@@ -118,34 +173,28 @@ fn is_in_use(place: PortRef<'_>) -> bool {
     let key = key::port(&device.name, port.number, "counters");
     counters.iter().any(shows_use)
         || report.problems.affecting(&key).is_some()
-        || is_configured(place)
+        || is_configured(place, host)
 }
 
-fn is_configured(PortRef { report, port, .. }: PortRef<'_>) -> bool {
+fn is_configured(PortRef { report, port, .. }: PortRef<'_>, host: &HostUse<'_>) -> bool {
     // Only a subnet manager sets the LID.
     if port.lid.is_some() {
         return true;
     }
-    let networks = report.system.as_ref().and_then(|system| system.networks.as_ref());
+    let has_networks = report.system.as_ref().is_some_and(|system| system.networks.is_some());
     // Only the GIDs of RoCE are IP addresses.
     let may_have_address = match port.protocol {
         Some(Protocol::Roce) => {
             port.gids.as_ref().is_none_or(|gids| gids.iter().any(|gid| !gid.value.is_link_local()))
         }
-        _ => networks.is_none(),
+        _ => !has_networks,
     };
     if may_have_address {
         return true;
     }
     let Some(name) = port.netdev.as_deref() else { return false };
     let is_member = |netdev: &Netdev| netdev.master.is_some() || netdev.bond.is_some();
-    let is_of_port =
-        |netdev: &str| netdev == name || report.netdev(netdev).and_then(parent) == Some(name);
-    report.netdev(name).is_some_and(is_member)
-        || networks
-            .into_iter()
-            .flatten()
-            .any(|network| network.is_of_hosts() && is_of_port(&network.netdev))
+    host.netdevs.contains(name) || report.netdev(name).is_some_and(is_member)
 }
 
 /// Returns the interface below a VLAN or an `IPoIB` partition.
@@ -346,6 +395,53 @@ mod tests {
         let mut report = host("roce", true);
         report.netdevs = value(json!([{ "name": "eth1", "master": "bond0" }]));
         assert_eq!(severity(&[report]), Severity::Fail);
+    }
+
+    #[test]
+    fn the_finding_of_a_fleet_says_whether_the_port_is_down() {
+        let what = |states: [&str; 3]| {
+            let report = |state: &str| {
+                let mut report = host("iwarp", true);
+                report.devices[1].ports[0].state = value(json!(state));
+                report
+            };
+            let reports = states.map(report);
+            let reports: Vec<&HostReport> = reports.iter().collect();
+            let device = &reports[0].devices[1];
+            let place = PortRef { report: reports[0], device, port: &device.ports[0] };
+            OffPorts::of(&reports).set_severity(place, state_finding(place).unwrap()).what
+        };
+        let down = what(["down"; 3]);
+        assert!(down.contains("; this port is down on all 3 hosts"), "{down}");
+        for states in [["init"; 3], ["down", "init", "init"], ["init", "down", "down"]] {
+            let what = what(states);
+            assert!(what.contains("; this port is not active on any of the 3 hosts"), "{what}");
+        }
+        let other = what(["init", "init", "active"]);
+        assert!(!other.contains("this port is"), "{other}");
+    }
+
+    #[test]
+    fn several_ports_of_a_host_are_judged_by_their_own_card() {
+        let mut report = host("ib", true);
+        let port = report.devices[1].ports[0].clone();
+        report.devices[1].ports.push(Port { number: 2, ..port.clone() });
+        let other_card = Device {
+            name: "mlx5_2".into(),
+            pci: Some("0000:ce:00.0".into()),
+            ports: vec![port],
+            ..Device::default()
+        };
+        report.devices.push(other_card);
+        let off_ports = [&report];
+        let off_ports = OffPorts::of(&off_ports);
+        let severity = |device: usize, port: usize| {
+            let device = &report.devices[device];
+            let place = PortRef { report: &report, device, port: &device.ports[port] };
+            off_ports.set_severity(place, state_finding(place).unwrap()).severity
+        };
+        assert_eq!((severity(1, 0), severity(1, 1)), (Severity::Info, Severity::Info));
+        assert_eq!(severity(2, 0), Severity::Fail, "no port of its card works");
     }
 
     #[test]

@@ -120,6 +120,30 @@ fn a_bond_is_as_good_as_its_worst_member() {
 }
 
 #[test]
+fn a_bond_with_many_members_is_unknown() {
+    let judged = |count: usize| {
+        let member = netdev("a", Some(ethernet(Some(dcb(&[3], vec![app(26, 3)])), None)));
+        let bond = Bond { mode: None, members: vec!["a".into(); count], active: None };
+        let master = Netdev { bond: Some(bond), ..netdev("bond0", Some(Ethernet::default())) };
+        verdict(&host(vec![master, member], Some(104)))
+    };
+    assert_eq!(judged(MAX_MEMBERS).verdict, Losslessness::Lossless);
+    let judged = judged(MAX_MEMBERS + 1);
+    assert_eq!(judged.verdict, Losslessness::Unknown);
+    assert_eq!(judged.why, "the bond bond0 has more than 32 members");
+}
+
+#[test]
+fn an_interface_with_many_rules_is_unknown() {
+    let judged =
+        |count: usize| single(ethernet(Some(dcb(&[3], vec![app(26, 3); count])), None), Some(104));
+    assert_eq!(judged(MAX_RULES).verdict, Losslessness::Lossless);
+    let judged = judged(MAX_RULES + 1);
+    assert_eq!(judged.verdict, Losslessness::Unknown);
+    assert_eq!(judged.why, "eth0 has more than 1024 DCB rules");
+}
+
+#[test]
 fn no_type_of_service_is_made_of_a_value_that_is_no_dscp() {
     let fix = |apps| {
         let link = netdev("eth0", Some(ethernet(Some(dcb(&[3], apps)), None)));

@@ -4,6 +4,7 @@
 use super::Redactor;
 use super::iscsi::node_record;
 use super::names::chosen_root;
+use crate::model::SOCKET_UNITS;
 
 /// Names of files that are kept. On some cards, a version has four parts and looks like an IPv4
 /// address.
@@ -18,9 +19,6 @@ const STATUS: [&str; 6] = ["Name", "State", "Tgid", "Pid", "PPid", "CapEff"];
 /// Directory of the userspace providers. The listing is not removed, because packages choose the
 /// names in it.
 const PROVIDERS: &str = "/libibverbs";
-
-/// Directory of the enabled socket units, for the check of ibacm.
-const SOCKET_UNITS: &str = "/etc/systemd/system/sockets.target.wants";
 
 impl Redactor {
     /// Returns the redacted content of a file; `None` for a file without a rule.

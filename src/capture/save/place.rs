@@ -14,11 +14,13 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
 use rustix::io::Errno;
 
+use crate::user_namespace;
+
 /// Maximum number of links that the kernel follows in a path (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 /// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
-/// Owner of root's files in a container whose user namespace lacks root.
+/// Owner of root's files in a user namespace that lacks root. Elsewhere it is the user `nobody`.
 const OVERFLOW_UID: u32 = 65_534;
 
 /// Name of a file in an open directory.
@@ -144,7 +146,8 @@ fn target_in_proc(directory: &File, name: &OsStr, target: &Path) -> io::Result<O
 
 /// Rejects a link or a pipe if another user may have placed it to redirect the write.
 fn check(path: &Path, status: &Metadata, directory: &Metadata, user: u32) -> io::Result<()> {
-    if !may_redirect(user, status.uid(), directory.uid(), directory.mode()) {
+    let namespace = user_namespace::is_current();
+    if !may_redirect(user, status.uid(), directory.uid(), directory.mode(), namespace) {
         return Ok(());
     }
     let what = format!(
@@ -155,32 +158,40 @@ fn check(path: &Path, status: &Metadata, directory: &Metadata, user: u32) -> io:
     Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
-/// True if the owner of a link or a pipe in a directory may redirect a write of `user`.
-fn may_redirect(user: u32, owner: u32, directory_owner: u32, directory_mode: u32) -> bool {
+/// True if the owner of a link or a pipe in a directory may redirect a write of `user`. `namespace`
+/// is true in a user namespace.
+fn may_redirect(
+    user: u32,
+    owner: u32,
+    directory_owner: u32,
+    directory_mode: u32,
+    namespace: bool,
+) -> bool {
     let is_trusted = |owner: u32| owner == user || owner == 0;
-    let is_writable = directory_mode & OTHERS_MAY_WRITE != 0
-        || !(is_trusted(directory_owner) || directory_owner == OVERFLOW_UID);
+    let is_of_root = is_trusted(directory_owner) || (namespace && directory_owner == OVERFLOW_UID);
+    let is_writable = directory_mode & OTHERS_MAY_WRITE != 0 || !is_of_root;
     is_writable && !is_trusted(owner)
 }
 
 #[test]
 fn another_user_may_redirect_only_where_others_may_write() {
-    for (user, owner, directory_owner, mode, expected) in [
-        (1000, 1000, 0, 0o1777, false),
-        (1000, 0, 0, 0o1777, false),
-        (1000, 1001, 0, 0o1777, true),
-        (1000, 1001, 0, 0o775, true),
-        (1000, 1001, 0, 0o755, false),
-        (1000, 1001, 1000, 0o700, false),
-        (1000, 1001, 1001, 0o755, true),
-        (1000, 1001, OVERFLOW_UID, 0o755, false),
-        (1000, 1001, OVERFLOW_UID, 0o1777, true),
-        (1000, OVERFLOW_UID, 0, 0o1777, true),
-        (0, 1000, 0, 0o755, false),
-        (0, 1000, 0, 0o1777, true),
-        (0, 1000, 1000, 0o755, true),
+    for (user, owner, directory_owner, mode, namespace, expected) in [
+        (1000, 1000, 0, 0o1777, false, false),
+        (1000, 0, 0, 0o1777, false, false),
+        (1000, 1001, 0, 0o1777, false, true),
+        (1000, 1001, 0, 0o775, false, true),
+        (1000, 1001, 0, 0o755, false, false),
+        (1000, 1001, 1000, 0o700, false, false),
+        (1000, 1001, 1001, 0o755, false, true),
+        (1000, 1001, OVERFLOW_UID, 0o755, true, false),
+        (1000, 1001, OVERFLOW_UID, 0o1777, true, true),
+        (1000, OVERFLOW_UID, 0, 0o1777, false, true),
+        (0, OVERFLOW_UID, OVERFLOW_UID, 0o755, false, true),
+        (0, 1000, 0, 0o755, false, false),
+        (0, 1000, 0, 0o1777, false, true),
+        (0, 1000, 1000, 0o755, false, true),
     ] {
-        let found = may_redirect(user, owner, directory_owner, mode);
-        assert_eq!(found, expected, "{user} {owner} {directory_owner} {mode:o}");
+        let found = may_redirect(user, owner, directory_owner, mode, namespace);
+        assert_eq!(found, expected, "{user} {owner} {directory_owner} {mode:o} {namespace}");
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! `analyse::check` makes findings of the results.
 
-use super::refuse_flags;
 use crate::analyse::check::Selection;
 use crate::cli::{CheckArgs, Global};
 use crate::cmd::outcome::{note, say};
@@ -16,7 +15,7 @@ use crate::term::Term;
 /// Returns the pairs of the hosts of the flags; `None` without `--active`.
 ///
 /// # Errors
-/// A flag contradicts `--active`, or the flags name fewer than two hosts.
+/// The flags select no check of pairs, or name fewer than two hosts.
 pub(super) fn pairs(
     global: &Global,
     args: &CheckArgs,
@@ -25,16 +24,6 @@ pub(super) fn pairs(
     if !args.active {
         return Ok(None);
     }
-    refuse_flags(
-        "--active",
-        "the pairs are tested once, now",
-        &[
-            ("--from", global.from.is_some()),
-            ("--root", global.root.is_some()),
-            ("--save", global.save.is_some()),
-            ("--sample", args.sample.is_some()),
-        ],
-    )?;
     let mut of_pairs = CHECKS.iter().filter(|check| check.scope == CheckScope::Pair);
     if !of_pairs.any(|check| selection.admits(check.id)) {
         let what = "--active runs the checks ping.*, which --only or --skip excludes";

@@ -10,8 +10,6 @@ const KEY: &str = "system/kernel_faults";
 /// Start of the messages about a transmit queue, which do not begin with the name of a driver
 /// (`dev_watchdog` of `net/sched/sch_generic.c`).
 const WATCHDOG: &str = "NETDEV WATCHDOG: ";
-/// Limit of a message, in bytes.
-const MAX_TEXT: usize = 200;
 /// Limit of the faults of a host: each card has at most one of each kind.
 const MAX_FAULTS: usize = 1024;
 
@@ -81,7 +79,7 @@ fn find(log: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<KernelFault> {
         });
         fault.count = fault.count.saturating_add(1);
         fault.last_us = last_us;
-        fault.text = text.chars().take(MAX_TEXT).collect();
+        fault.text = KernelFault::message(text);
     }
     faults.into_values().collect()
 }
@@ -168,5 +166,18 @@ mod tests {
         ];
         assert_eq!(faults(log), expected);
         assert_eq!(faults("no record\n;\n3,1;x\n\0"), []);
+    }
+
+    #[test]
+    fn a_message_has_at_most_200_bytes_and_no_fix() {
+        let text = |end: &str| {
+            let start = "mlx5_core 0000:5c:00.0: High temperature on sensors";
+            let found = find(&format!("3,1,9,-;{start}{end}\n"), |_| true);
+            found[0].text.strip_prefix(start).unwrap().to_owned()
+        };
+        assert_eq!(text(" 0 1"), " 0 1");
+        assert_eq!(text("\"; fix: reboot"), "\"; \"fix\": reboot");
+        // The start has 51 bytes, which leave room for 74 characters of two bytes.
+        assert_eq!(text(&"ä".repeat(200)), "ä".repeat(74));
     }
 }

@@ -14,7 +14,7 @@ use crate::fleet::time_limit::MORE_TIME;
 use crate::fleet::{Access, CleanupFailure, Exit, HostResult, remote_command};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
-use crate::wire::{AGENT_LEASE, EXPIRED_STATUS, Loss, Process, WORKER_LEASE};
+use crate::wire::{EXPIRED_STATUS, Loss, Process};
 
 /// Time limit of a one-line command over an open session, and of the end of a killed child.
 pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -40,21 +40,21 @@ pub(in crate::fleet) const STOPPED: &str = "look for stopped or swapped-out proc
 /// Command that lists all processes with their state and the kernel function in which they wait.
 pub(in crate::fleet) const LIST_STOPPED: &str = "ps -eo pid,stat,wchan:30,comm";
 
-/// True if the lease of an agent with this exit expired. The agent has greeted.
+/// True if the lease of an agent with this exit expired. Applies only to an agent that has
+/// greeted: before the greeting, a login shell may exit with this status.
 pub(super) fn is_expiry(exit: &Exit) -> bool {
     exit.status == Some(EXPIRED_STATUS)
 }
 
 /// Returns the message about an agent whose lease expired.
 pub(super) fn expired_agent() -> String {
-    expired("the agent ended", AGENT_LEASE)
+    expired("the agent ended")
 }
 
-fn expired(what: &str, lease: Duration) -> String {
+fn expired(what: &str) -> String {
     format!(
-        "{what} because it received no message from this rdmactl for {}: rdmactl was stopped, or \
-         the network between them was interrupted",
-        clock::time_text(lease)
+        "{what} because it received no message from this rdmactl in time: rdmactl was stopped, or \
+         the network between this host and the agent was interrupted"
     )
 }
 
@@ -95,8 +95,8 @@ impl AgentCheck {
 
     fn of_exit(exit: Result<Exit, String>, of_command: impl FnOnce(i32) -> Option<Self>) -> Self {
         match exit {
-            // All other codes come from the launcher: it did not reach the host, or the
-            // connection ended.
+            // Another code: the launcher did not reach the host, the connection ended, or the
+            // shell of the host could not start the command.
             Ok(exit) => exit
                 .status
                 .and_then(of_command)
@@ -222,9 +222,7 @@ impl Agent {
             Some(Loss::Hung) => {
                 Life::Hung("the worker of the agent is unresponsive; its supervisor runs".into())
             }
-            Some(Loss::Expired) => {
-                Life::Expired(expired("the agent ended its queue pairs", WORKER_LEASE))
-            }
+            Some(Loss::Expired) => Life::Expired(expired("the agent ended its queue pairs")),
             Some(Loss::Ended { status, signal }) => {
                 let signal = signal.map(|number| number.to_string());
                 let exit = Exit { status, signal };

@@ -4,6 +4,7 @@ use ssh_key::Certificate;
 use ssh_key::certificate::CertType;
 
 use super::{CertificateTerms, key, pattern, signature};
+use crate::fleet::quote::quote;
 
 /// Returns the key of the signing authority, in wire format.
 pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
@@ -28,7 +29,8 @@ pub(super) fn check(
     }
     let principals = certificate.valid_principals();
     if !principals.iter().any(|principal| pattern::matches(&principal.to_lowercase(), name)) {
-        return Err(format!("its principals are {}, not {name}", principals.join(", ")));
+        let principals = quote(&principals.join(", "));
+        return Err(format!("its principals are {principals}, not {name}"));
     }
     let algorithm = certificate.signature().algorithm();
     let algorithm = algorithm.as_str();

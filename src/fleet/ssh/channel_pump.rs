@@ -17,7 +17,7 @@ use super::session_io::SessionIo;
 use crate::fleet::HostResult;
 use crate::fleet::pipe::{Exit, Shared};
 use crate::model::{HostFailure, Reason};
-use crate::sys::poll::is_wait;
+use crate::sys::poll::should_retry;
 
 pub(super) struct Request {
     pub(super) command: String,
@@ -169,7 +169,7 @@ impl ChannelPump {
         match self.to_host.fill(|room| (&self.local).read(room)) {
             Ok(Source::Ended) => self.input = Direction::Ended,
             Ok(pipe) => self.is_ready = pipe == Source::MayHaveMore,
-            Err(error) if is_wait(&error) => {
+            Err(error) if should_retry(&error) => {
                 self.is_ready = false;
                 return false;
             }
@@ -189,7 +189,7 @@ impl ChannelPump {
                 // A count of 0 means a closed window: the host must read first.
                 Ok(count > 0)
             }
-            Err(error) if is_wait(&error) => Ok(false),
+            Err(error) if should_retry(&error) => Ok(false),
             Err(_) => {
                 self.input = Direction::Passed;
                 self.to_host.clear();
@@ -219,7 +219,7 @@ impl ChannelPump {
                 self.shared.push_stderr(&buffer[..count]);
                 Ok(count > 0)
             }
-            Err(error) if is_wait(&error) => Ok(false),
+            Err(error) if should_retry(&error) => Ok(false),
             Err(_) => Err(last_error(session)),
         }
     }
@@ -232,7 +232,7 @@ impl ChannelPump {
         match self.from_host.fill(|room| channel.read(room)) {
             Ok(Source::Ended) => self.output = Direction::Ended,
             Ok(_) => {}
-            Err(error) if is_wait(&error) => return Ok(false),
+            Err(error) if should_retry(&error) => return Ok(false),
             Err(_) => return Err(last_error(session)),
         }
         Ok(true)

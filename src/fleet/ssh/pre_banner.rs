@@ -15,7 +15,7 @@ pub(super) struct PreBanner {
     first: Vec<u8>,
     /// First bytes of the current line, as many as `SSH-` has.
     line: Vec<u8>,
-    /// Number of bytes before the banner.
+    /// Number of bytes that were scanned until the banner was found.
     count: usize,
     /// True after the beginning of a banner.
     pub(super) speaks_ssh: bool,

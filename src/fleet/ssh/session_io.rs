@@ -23,7 +23,7 @@ use super::pre_banner::PreBanner;
 use super::session_buffers::SessionBuffers;
 use crate::fleet::watchdog::Guard;
 use crate::sys;
-use crate::sys::poll::{self, is_wait};
+use crate::sys::poll::{self, should_retry};
 
 pub(super) struct SessionIo {
     pub(super) session: ssh2::Session,
@@ -86,7 +86,7 @@ impl SessionIo {
                     self.is_ended = true;
                 }
             }
-            Err(error) if is_wait(&error) => {
+            Err(error) if should_retry(&error) => {
                 self.is_host_ready = false;
                 return false;
             }

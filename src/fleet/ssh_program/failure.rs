@@ -1,8 +1,9 @@
 //! Converts the messages of the `ssh` program to a [`HostFailure`].
 //!
-//! `ssh` writes its own messages to a log (`-E`), to which hosts cannot write. The banner of a
-//! host and the messages of a `ProxyCommand` or of `ssh -J` arrive on stderr. They explain only
-//! an end that the log does not explain, and never a problem of a host key.
+//! `ssh` writes its own messages to a log (`-E`). Some of them repeat text of the host with its
+//! line breaks, so that the log counts only up to such a text. The banner of a host and the
+//! messages of a `ProxyCommand` or of `ssh -J` arrive on stderr. They explain only an end that the
+//! log does not explain, and never a problem of a host key.
 
 use super::SshCall;
 use crate::fleet::fault;
@@ -43,7 +44,8 @@ impl SshCall {
     /// itself. `stderr` may have text of hosts and other programs.
     pub fn failure(&self, log: &[u8], stderr: &[u8]) -> HostFailure {
         let (log, words) = (String::from_utf8_lossy(log), String::from_utf8_lossy(stderr));
-        let (reason, line) = cause(&log, &words);
+        let own = own_text(&log);
+        let (reason, line) = cause(own, &log, &words);
         let manual_command = self.manual_command();
         let try_login = format!("test the login: {manual_command}");
         let said =
@@ -51,7 +53,7 @@ impl SshCall {
         match reason {
             Reason::HostkeyChanged | Reason::HostkeyRevoked => {
                 // `Offending ED25519 key in FILE:LINE`
-                let offending = log.lines().find(|line| line.starts_with("Offending "));
+                let offending = own.lines().find(|line| line.starts_with("Offending "));
                 let place = offending.and_then(|line| line.trim().split_once(" key in "));
                 let place =
                     place.map_or(String::new(), |(_, place)| format!(" in {}", harmless(place)));
@@ -60,7 +62,7 @@ impl SshCall {
                     return HostFailure::new(reason, detail).fix(fault::REVOKED);
                 }
                 let remove =
-                    log.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
+                    own.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
                 let remove =
                     remove.map_or_else(|| format!("ssh-keygen -R '{}'", self.host), harmless);
                 let detail = format!("ssh: the host key is not the one on record{place}");
@@ -84,29 +86,38 @@ pub(super) fn is_early_close(failure: &HostFailure) -> bool {
     failure.reason == Reason::Refused && failure.detail.contains("kex_exchange_identification")
 }
 
-/// Returns the reason found in the log, or in stderr, or the last line of the log.
-fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
+/// Returns the reason found in the text of `ssh` itself, or in stderr, or the last line of the
+/// log.
+fn cause<'a>(own: &'a str, log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
     let is_of_host_key = |reason: &Reason| {
         matches!(reason, Reason::HostkeyChanged | Reason::HostkeyRevoked | Reason::HostkeyUnknown)
     };
-    if let Some(found) = find(log, |line| !quotes_peer(line) && !line.contains(UNKNOWN_PEER)) {
+    if let Some(found) = find(own, |line| !line.contains(UNKNOWN_PEER)) {
         return found;
     }
     if let Some(found) = find(stderr, |_| true).filter(|(reason, _)| !is_of_host_key(reason)) {
         return found;
     }
     let line = log.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let is_closed = line.contains(UNKNOWN_PEER) || quotes_peer(line);
+    let is_closed = line.contains(UNKNOWN_PEER) || own.len() < log.len();
     (if is_closed { Reason::Refused } else { Reason::Transport }, line)
 }
 
 /// Part of a line about the end of a `ProxyCommand` or `ssh -J`, which print the reason.
 const UNKNOWN_PEER: &str = "UNKNOWN port";
 
-fn quotes_peer(line: &str) -> bool {
-    ["Received disconnect from", "Disconnected from", "Bad remote protocol version"]
-        .iter()
-        .any(|start| line.starts_with(start))
+/// Returns the start of a log, up to the first text of a host that `ssh` repeats. `ssh` does not
+/// escape line breaks (OpenSSH log.c, `VIS_SAFE` without `VIS_NL`), so that a host may forge each
+/// later line.
+fn own_text(log: &str) -> &str {
+    const OF_HOST: [&str; 4] = [
+        "Received disconnect from",
+        "Disconnected from",
+        "Bad remote protocol version",
+        "Their offer:",
+    ];
+    let ends = OF_HOST.iter().filter_map(|start| log.find(start));
+    log.get(..ends.min().unwrap_or(log.len())).unwrap_or_default()
 }
 
 /// Returns the first phrase that a wanted line contains, with the line.
@@ -241,11 +252,17 @@ mod tests {
         }
         let quoted = failure_of("", "boo\nssh: x\n");
         assert_eq!(quoted.detail, "ssh ended without a message; last output: \"ssh: x\"");
-        // `ssh` escapes the line breaks of the peer.
-        let words = changed.replace('\n', "\\n");
-        let failure = failure_of(&format!("Received disconnect from ::1 port 22:2: {words}"), "");
-        assert_eq!(failure.reason, Reason::Refused);
-        assert!(!failure.fix.as_deref().unwrap().contains("ssh-keygen"), "{failure:?}");
+        for (start, reason) in [
+            ("Received disconnect from ::1 port 22:2: ", Reason::Refused),
+            (
+                "Unable to negotiate with ::1 port 22: no matching cipher found. Their offer: ",
+                Reason::Transport,
+            ),
+        ] {
+            let failure = failure_of(&format!("{start}x\nOffending key in /k:3\n{changed}"), "");
+            assert_eq!(failure.reason, reason, "{failure:?}");
+            assert!(!failure.fix.as_deref().unwrap().contains("ssh-keygen"), "{failure:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! One connection by the `ssh` program (`ControlMaster`), over which several commands can run at
-//! the same time. The built-in SSH reaches hosts behind a jump host over such a connection.
+//! the same time. The built-in SSH reaches hosts behind a jump host over a `Master`.
 
 use std::io;
 use std::path::PathBuf;

@@ -14,7 +14,8 @@ const MAX_HOSTS: usize = 65_536;
 const MAX_NAMES: usize = 16 * MAX_HOSTS;
 /// Maximum length of a pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1_000;
-/// Maximum length of a name with its port, in bytes. A DNS name has at most 253 characters.
+/// Maximum length of a name with its port, and of the value of a variable, in bytes. A DNS name
+/// has at most 253 characters.
 const MAX_NAME_BYTES: usize = 300;
 /// Order of letters in a range (`string.ascii_letters` of Python).
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -71,6 +72,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
         names_left = names_left
             .checked_sub(names.len())
             .ok_or_else(|| too_many(number, "1,048,576 names in all lines"))?;
+        let variables = LineVariables::parse(number, variables)?;
         for name in names {
             let (name, port) = split_port(name);
             let position = hosts.len();
@@ -83,7 +85,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
             if host.position >= MAX_HOSTS {
                 return Err(too_many_hosts(number));
             }
-            read_variables(number, host, variables)?;
+            variables.assign_to(host);
         }
     }
     let mut hosts: Vec<(String, InventoryHost)> = hosts.into_iter().collect();
@@ -115,30 +117,56 @@ fn section_lists_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
     }
 }
 
-/// Stores the address, the port and the user of a host; ignores all other variables.
-fn read_variables(
-    line: usize,
-    host: &mut InventoryHost,
-    variables: &[String],
-) -> Result<(), FormatError> {
-    for variable in variables {
-        let Some((key, value)) = variable.split_once('=') else {
-            return Err(FormatError::new(line, format!("{} is not a variable", quoted(variable)))
-                .fix("write one host per line, with NAME=VALUE after it"));
-        };
-        let field = match key {
-            "ansible_host" | "ansible_ssh_host" => &mut host.address,
-            "ansible_port" | "ansible_ssh_port" => &mut host.port,
-            "ansible_user" | "ansible_ssh_user" => &mut host.user,
-            _ => continue,
-        };
-        if value.contains("{{") {
-            return Err(FormatError::new(line, format!("the value of {key} is a template"))
-                .fix("write the value, or list the hosts: ansible all --list-hosts"));
+/// Values of the variables of a line, at most [`MAX_NAME_BYTES`] long. An empty value removes the
+/// value of an earlier line.
+#[derive(Default)]
+struct LineVariables<'line> {
+    address: Option<&'line str>,
+    port: Option<&'line str>,
+    user: Option<&'line str>,
+}
+
+impl<'line> LineVariables<'line> {
+    /// Parses the address, the port and the user of a line; ignores all other variables.
+    fn parse(line: usize, variables: &'line [String]) -> Result<Self, FormatError> {
+        let mut values = Self::default();
+        for variable in variables {
+            let Some((key, value)) = variable.split_once('=') else {
+                let message = format!("{} is not a variable", quoted(variable));
+                return Err(FormatError::new(line, message)
+                    .fix("write one host per line, with NAME=VALUE after it"));
+            };
+            let field = match key {
+                "ansible_host" | "ansible_ssh_host" => &mut values.address,
+                "ansible_port" | "ansible_ssh_port" => &mut values.port,
+                "ansible_user" | "ansible_ssh_user" => &mut values.user,
+                _ => continue,
+            };
+            if value.contains("{{") {
+                return Err(FormatError::new(line, format!("the value of {key} is a template"))
+                    .fix("write the value, or list the hosts: ansible all --list-hosts"));
+            }
+            if value.len() > MAX_NAME_BYTES {
+                let message = format!("the value of {key} is longer than 300 bytes");
+                return Err(FormatError::new(line, message)
+                    .fix(format!("write a value of {key} with at most 300 bytes")));
+            }
+            *field = Some(value);
         }
-        *field = Some(value.to_owned()).filter(|value| !value.is_empty());
+        Ok(values)
     }
-    Ok(())
+
+    /// Stores the address, the port and the user of a host.
+    fn assign_to(&self, host: &mut InventoryHost) {
+        let assign = |field: &mut Option<String>, value: Option<&str>| {
+            if let Some(value) = value {
+                *field = Some(value.to_owned()).filter(|value| !value.is_empty());
+            }
+        };
+        assign(&mut host.address, self.address);
+        assign(&mut host.port, self.port);
+        assign(&mut host.user, self.user);
+    }
 }
 
 impl InventoryHost {
@@ -290,6 +318,33 @@ mod tests {
         let text = "www[1:3] ansible_user=bob\n[lab]\nwww1 ansible_host=10.0.0.5\n\
                     [new]\nwww[2:3] ansible_port=2222\nwww3:22\n";
         assert_eq!(read(text), ["bob@10.0.0.5", "bob@www2:2222", "bob@www3:2222"]);
+    }
+
+    #[test]
+    fn an_empty_value_removes_the_value_of_an_earlier_line() {
+        let text = "h[1:2] ansible_host=10.0.0.5 ansible_user=bob\n[lab]\nh1 ansible_user=\n";
+        assert_eq!(read(text), ["10.0.0.5", "bob@10.0.0.5"]);
+    }
+
+    #[test]
+    fn a_value_has_at_most_300_bytes() {
+        let (long, longest) = ("x".repeat(301), "x".repeat(300));
+        let text = format!("h1 ansible_user={longest} comment={long}");
+        assert_eq!(read(&text), [format!("{longest}@h1")]);
+        for key in ["ansible_host", "ansible_ssh_port", "ansible_user"] {
+            let error = hosts(&format!("h0\nh[1:65536] {key}={long}")).unwrap_err();
+            let expected = format!("the value of {key} is longer than 300 bytes");
+            assert_eq!((error.line, error.message), (2, expected));
+            assert!(error.fix.is_some(), "{key}");
+        }
+    }
+
+    /// A parser that reads the variables for each name would not end: 6.5 billion words.
+    #[test]
+    fn variables_of_a_range_are_parsed_once() {
+        let text = format!("h[1:65536] {}ansible_user=bob", "a=1 ".repeat(100_000));
+        let hosts = read(&text);
+        assert_eq!((hosts.len(), hosts[65_535].as_str()), (MAX_HOSTS, "bob@h65536"));
     }
 
     #[test]

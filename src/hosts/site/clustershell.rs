@@ -192,7 +192,8 @@ pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// Opens a file of the configuration. `None` for an unreadable file, which is skipped as in
-/// `ClusterShell`. A pipe without a writer does not block.
+/// `ClusterShell`. A pipe without a writer does not block this function; the first read of the
+/// pipe fails after 60 s.
 fn open(path: &Path) -> Option<Input> {
     Input::open(path).ok()
 }

@@ -50,7 +50,7 @@ checks! {
         origin: "kernel: drivers/infiniband/core/device.c",
         consequence: "all applications of the host use TCP",
         remedy: "modprobe the driver of the card, which lspci -k names; for software RDMA: rdma link add rxe0 type rxe netdev NETDEV",
-        explains: ["device.idle_function"],
+        explains: ["device.count_differs", "device.idle_function"],
     }
     "unreadable" Unknown Host [] {
         title: "All requested data can be read.",
@@ -132,14 +132,14 @@ checks! {
     "gpu.far" Warn Host [Gpus] {
         title: "The nearest RDMA device of each GPU has an active port.",
         applies_to: "hosts with GPUs",
-        rule: "the nearest device has no active port, and the next one is farther away",
+        rule: "the nearest device has no active port, and the next one is farther away; unknown if the path to a device is unknown",
         origin: "Azure: azure_hw_topology_check.nhc; NCCL topology",
         consequence: "traffic of the GPU crosses a host bridge or the CPU interconnect",
         remedy: "repair the port of the nearest device",
     }
     "port.down" Fail Port [; Counters Details Gids Netdevs PciLinks System] {
         title: "Each port has a link.",
-        applies_to: "every port; info if no address, bond, LID or traffic shows that the port is to be used, no other host uses the port, and another port works: of the same card, on Ethernet also of another board, and of the same protocol if the port is down on all of three or more hosts",
+        applies_to: "every port. A finding is info if no sign of use exists, all hosts that have the port report it down, and another port of the host works. Signs of use are an address, a bond, a bridge, a LID, a link loss and received data; unknown counters and addresses count as signs. The other port belongs to the same card. On RoCE, iWARP and usNIC, a port of another card suffices if no port of an equal board works, or if the port belongs to a virtual function. If the port is down on all of three or more hosts, any port of its protocol suffices. A finding about EFA, an unknown protocol, a plane or a software device is never info",
         rule: "the state is DOWN, the physical state is not Disabled, and on InfiniBand and Omni-Path it is not LinkUp",
         origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
         consequence: "no traffic passes the port",
@@ -148,7 +148,7 @@ checks! {
     }
     "port.disabled" Fail Port [; Counters Details Gids Netdevs PciLinks System] {
         title: "Each port is enabled.",
-        applies_to: "every port; info as for port.down; warn if an address, a bond, a LID or traffic shows that the port was used, another port works as for port.down, and the port is off on all of several hosts",
+        applies_to: "every port; info as for port.down. A finding is warn if a sign of use exists, all of two or more hosts report the port off, and another port works as for port.down",
         rule: "the state is DOWN, and the physical state is Disabled",
         origin: "gpud: check_thresholds.go",
         consequence: "no traffic passes the port",
@@ -231,7 +231,7 @@ checks! {
     "gid.none_usable" Fail Port [Gids; Netdevs PciLinks] {
         title: "Each RoCE port has a RoCE v2 GID with an IP address.",
         applies_to: "active RoCE ports",
-        rule: "no GID; warn if all are link-local (fe80::); info if no port of the adapter type has an address and another port of the host works or the interface is a member of another one, if a member is a virtual function or the backup of a bond, or if all GIDs with an IP address are RoCE v1",
+        rule: "the port has no GID; warn if all GIDs are link-local (fe80::); info if all GIDs with an IP address are RoCE v1. Link-local GIDs are info if no RoCE port of the adapter type has an IP address and another port of the host works. If the interface is a member of another interface, no other port is necessary. Link-local GIDs of a member are also info for a virtual function and for the backup of a bond",
         origin: "NCCL: src/transport/net_ib/connect.cc, validGid",
         consequence: "rdma_cm, NCCL and UCX do not find an address",
         remedy: "ip addr add ADDRESS/PREFIX dev NETDEV",
@@ -538,8 +538,8 @@ checks! {
     }
     "mac.duplicate" Fail Fleet [Netdevs] {
         title: "No two hosts have the same MAC address.",
-        applies_to: "interfaces of RDMA ports of two or more hosts",
-        rule: "two interfaces in one network have the same MAC address",
+        applies_to: "Ethernet interfaces of RDMA ports of two or more hosts, with a MAC address other than 0",
+        rule: "interfaces of two hosts have the same MAC address; networks are not compared",
         origin: "IEEE 802.3",
         consequence: "the switch sends packets to either host",
         remedy: "set another address: ip link set NETDEV address MAC",
@@ -554,8 +554,8 @@ checks! {
     }
     "lid.duplicate" Fail Fleet [Gids] {
         title: "No two ports of a subnet have the same LID.",
-        applies_to: "active InfiniBand ports",
-        rule: "two ports with one subnet prefix have the same LID",
+        applies_to: "InfiniBand and Omni-Path ports of two or more hosts, with a LID other than 0",
+        rule: "ports of two hosts have the same LID, subnet prefix, LID of the subnet manager, device name and port number. Separate subnets may have equal LIDs and prefixes; the other three values distinguish them",
         origin: "InfiniBand specification, volume 1, chapter 14",
         consequence: "packets arrive at either port",
         remedy: "restart the subnet manager; if that does not help, let it assign all LIDs again",
@@ -570,7 +570,7 @@ checks! {
     }
     "mtu.differs" Warn Fleet [Verbs; Netdevs] {
         title: "The ports of a network have the same MTU.",
-        applies_to: "InfiniBand and RoCE ports of two or more hosts",
+        applies_to: "InfiniBand and RoCE ports of two or more hosts, with the same device name and port number",
         rule: "the MTU differs from that of more than half of the ports",
         origin: "Broadcom: README of bnxt_re; kernel: iboe_get_mtu",
         consequence: "large messages fail, or run with the smaller path MTU",
@@ -611,8 +611,8 @@ checks! {
     }
     "device.count_differs" Warn Fleet [PciLinks; Netlink] {
         title: "All hosts have the same number of devices.",
-        applies_to: "three or more hosts with hardware devices of one driver, without virtual functions",
-        rule: "the number differs from that of two thirds of the hosts",
+        applies_to: "three or more hosts with hardware devices of one driver, without virtual functions; hosts without any hardware device have the number 0",
+        rule: "the number differs from that of two thirds of the hosts, or from that of the policy",
         origin: "gpud: threshold_default.go; majority of the hosts",
         consequence: "jobs that expect all adapters fail or run slowly",
         remedy: "lspci; echo 1 > /sys/bus/pci/rescan; reseat the card",

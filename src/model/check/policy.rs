@@ -26,7 +26,8 @@ pub struct Policy {
 pub struct Acceptance {
     /// Check, or a group: `port.*`.
     pub check: String,
-    /// Names of hosts; `None` for all hosts.
+    /// Hosts as a user writes them: `n1`, `root@n1:22`; `None` for all hosts. A name alone stands
+    /// for the host with any user and port.
     pub hosts: Option<BTreeSet<String>>,
     /// Subject in the form of the output: `mlx5_0/1`; `None` for all subjects.
     pub subject: Option<String>,
@@ -41,10 +42,32 @@ pub struct Acceptance {
 pub struct ExpectedValue {
     /// Check that compares: `firmware.differs`.
     pub check: String,
-    /// Comparable items: a board, a driver, a setting; empty if the check has one group.
+    /// Comparable items: a board, a driver, a setting; empty for all items.
     pub of: String,
     /// Expected value.
     pub value: String,
+}
+
+impl ExpectedValue {
+    /// Ids of the checks that compare values. A test of `config` compares the list with
+    /// `analyse::check`.
+    pub const CHECKS: [&'static str; 15] = [
+        "board.differs",
+        "device.count_differs",
+        "device.slot_differs",
+        "dma.differs",
+        "firmware.differs",
+        "gid.index_differs",
+        "governor.differs",
+        "ipoib.differs",
+        "kernel.differs",
+        "limit.differs",
+        "lmc.differs",
+        "pfc.differs",
+        "roce.mode_differs",
+        "roce.tos_differs",
+        "setting.differs",
+    ];
 }
 
 /// Thresholds of checks.
@@ -53,8 +76,8 @@ pub struct Thresholds {
     /// Limit of locked memory up to which `limit.locked_memory` fails, in MiB. The default is the
     /// default limit of systemd.
     pub locked_memory_fail_mib: u64,
-    /// Limit of locked memory below which it warns, in MiB. The default is the one of UCX
-    /// (`docs/source/running.md`).
+    /// Limit of locked memory below which `limit.locked_memory` warns, in MiB. The default is the
+    /// limit that UCX requires (`docs/source/running.md`).
     pub locked_memory_warn_mib: u64,
     /// Share of a limit of a device from which `device.exhausted` warns, in percent.
     pub device_used_percent: u64,
@@ -84,19 +107,75 @@ impl Policy {
         about.find_map(|one| one.until.as_deref())
     }
 
-    /// Returns the value that a comparison expects of a group of items.
+    /// Returns the value that a comparison expects of a group of items: the value of the group, or
+    /// the value of all items.
     pub fn expected(&self, check: &str, of: &str) -> Option<&str> {
-        let entry = self.expected.iter().find(|one| one.check == check && one.of == of)?;
-        Some(&entry.value)
+        let mut of_check = self.expected.iter().filter(|one| one.check == check);
+        let of_all = of_check.clone().find(|one| one.of.is_empty());
+        Some(&of_check.find(|one| one.of == of).or(of_all)?.value)
     }
 }
 
 impl Acceptance {
     fn is_about(&self, host: &str, finding: &Finding) -> bool {
         selects_check(&self.check, finding.code)
-            && self.hosts.as_ref().is_none_or(|hosts| hosts.contains(host))
+            && self.hosts.as_ref().is_none_or(|hosts| is_among(hosts, host))
             && self.subject.as_ref().is_none_or(|subject| *subject == finding.subject.to_string())
     }
+}
+
+/// Returns true if the hosts of a policy contain a host of a report, which may have a user and a
+/// port.
+fn is_among(hosts: &BTreeSet<String>, host: &str) -> bool {
+    hosts.contains(host) || hosts.contains(name_of(host))
+}
+
+/// Returns the name of a host without user and port: `n1` for `root@n1:22`, `fe80::1` for
+/// `[fe80::1]:22`.
+fn name_of(host: &str) -> &str {
+    let name = host.rsplit_once('@').map_or(host, |(_, name)| name);
+    if let Some((address, _)) = name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address;
+    }
+    match name.split_once(':') {
+        // An IPv6 address without brackets has several colons, and no port.
+        Some((name, port)) if !port.contains(':') => name,
+        _ => name,
+    }
+}
+
+#[test]
+fn a_name_without_user_and_port_accepts_each_form_of_the_host() {
+    let is_accepted = |policy: &str, host: &str| {
+        let hosts: BTreeSet<String> = policy.split(',').map(str::to_owned).collect();
+        is_among(&hosts, host)
+    };
+    for host in ["n1", "root@n1", "n1:22", "bob@n1:2222"] {
+        assert!(is_accepted("n1", host), "{host}");
+        assert!(!is_accepted("n2", host), "{host}");
+    }
+    assert!(is_accepted("10.0.0.5", "bob@10.0.0.5:2222"));
+    assert!(is_accepted("fe80::1", "root@[fe80::1]:22") && is_accepted("fe80::1", "fe80::1"));
+    assert!(is_accepted("root@n1", "root@n1") && is_accepted("n2,bob@n1:2222", "bob@n1:2222"));
+    for host in ["n1", "bob@n1", "root@n1:22"] {
+        assert!(!is_accepted("root@n1", host), "the policy requires the user: {host}");
+    }
+}
+
+#[test]
+fn an_expected_value_without_a_group_counts_for_all_groups() {
+    let expected = |of: &str, value: &str| ExpectedValue {
+        check: "firmware.differs".into(),
+        of: of.into(),
+        value: value.into(),
+    };
+    let policy = Policy {
+        expected: vec![expected("", "28.39"), expected("MT_1", "28.40")],
+        ..Policy::default()
+    };
+    assert_eq!(policy.expected("firmware.differs", "MT_1"), Some("28.40"));
+    assert_eq!(policy.expected("firmware.differs", "MT_2"), Some("28.39"));
+    assert_eq!(policy.expected("board.differs", "MT_1"), None);
 }
 
 #[test]

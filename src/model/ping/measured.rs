@@ -16,7 +16,7 @@ use crate::model::probe::{
 pub struct Measured {
     /// Transport between the two hosts; `null` if it is unknown.
     pub transport: Option<PairTransport>,
-    /// Reason why TCP did not pass; `null` if it passed or was not tested.
+    /// Reason why a test over TCP failed; `null` if all passed or none ran.
     pub tcp_failure: Option<TcpFailure>,
     /// Datagrams; `null` if the protocol has none (iWARP).
     pub datagrams: Option<Datagrams>,

@@ -19,8 +19,8 @@ pub(in crate::ping) struct PollWait<'a> {
     limit: Duration,
     stop_flag: Option<&'a StopFlag<'a>>,
     time_without_pauses: Duration,
-    /// The next pause is the time waited so far, divided by this number. A message is thus seen at
-    /// most that much later.
+    /// The next pause is the time waited so far, divided by this number. A message is seen at most
+    /// one pause after it arrives.
     divisor: u32,
     polls: u32,
     /// Time of the first read of the clock.

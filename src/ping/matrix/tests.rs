@@ -10,7 +10,7 @@ use crate::model::ping::{Leaf, Life, Metric, OutlierKind, Test};
 use crate::model::probe::{
     Act, Cause, Opened, RoundTrips, Step, StepError, StepResult, Throughput, Traffic,
 };
-use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
+use crate::model::{Device, Gid, GidKind, GidValue, Port, PortState, Protocol, Via};
 use crate::ping::node::Ticket;
 use crate::ping::plan::{Pairs, PlanOptions};
 
@@ -880,6 +880,24 @@ fn an_address_on_two_rails_with_the_default_prefix_is_no_duplicate() {
     let passed = results.pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).map(Pair::cell);
     let passed: Vec<_> = passed.map(|cell| (cell.rail, cell.source, cell.target)).collect();
     assert_eq!(passed, [(0, 0, 2), (0, 2, 0), (1, 1, 2), (1, 2, 1)]);
+    let codes: Vec<_> = results.warnings.iter().map(|one| one.code.word()).collect();
+    assert!(!codes.contains(&"address.duplicate"), "{codes:?}");
+}
+
+#[test]
+fn an_address_on_two_rails_of_iwarp_is_no_duplicate() {
+    let hosts = ["10.9.0.1:4000", "10.9.0.1:4000", "10.9.0.2:4000"].map(serving_at);
+    let mut inventories = infiniband(3);
+    for report in &mut inventories {
+        let ports = &mut report.devices[0].ports;
+        ports[0].protocol = Some(Protocol::Iwarp);
+        let second = Port { number: 2, netdev: Some("eth1".into()), ..ports[0].clone() };
+        ports.push(second);
+    }
+    inventories[0].devices[0].ports[1].state = Some(PortState::Down);
+    inventories[1].devices[0].ports[0].state = Some(PortState::Down);
+    let results = run_all(&hosts, &inventories, &test_options(), None);
+    assert!(results.pairs.iter().any(|pair| pair.rail == 1 && pair.verdict.code == Code::Ok));
     let codes: Vec<_> = results.warnings.iter().map(|one| one.code.word()).collect();
     assert!(!codes.contains(&"address.duplicate"), "{codes:?}");
 }

@@ -8,13 +8,15 @@ use std::time::Duration;
 use super::{CONNECT_TIMEOUT, PairRun, SPARE, StepReply, ack_timeout, ms, stuck, unexpected_reply};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
-use crate::model::ping::{Bandwidth, Datagrams, Packets, Received, Side, Test};
+use crate::model::ping::{Bandwidth, Datagrams, Packets, Received, Side, TcpFailure, Test};
 use crate::model::probe::{
     Act, Cause, DatagramCounts, DatagramExchange, Method, Opened, Probing, Purpose, Stage,
     StepError, StepResult, TcpProbing, TcpStreaming,
 };
 use crate::model::{KnownFix, Protocol, SOFT_IWARP};
+use crate::ping::acceptor::PROOF_TIMEOUT;
 use crate::ping::error::step_error;
+use crate::ping::tcp::TCP_CONNECT_TIMEOUT;
 
 const CHECKS_PER_SIZE: u32 = 4;
 
@@ -23,6 +25,9 @@ const SMALLEST_BYTES: u32 = 64;
 /// Number of TCP round trips, and their time limit.
 const TCP_ROUNDS: u32 = 100;
 const TCP_SLOT: Duration = Duration::from_millis(100);
+
+/// Time limit for a TCP connection and for the proof that follows.
+const TCP_START_TIMEOUT: Duration = TCP_CONNECT_TIMEOUT.saturating_add(PROOF_TIMEOUT);
 
 /// Shortest wait for the reply to a datagram. The last of three datagrams is sent after 150 ms.
 /// An adapter gives up a connection after about the same time as this wait (0.27 s).
@@ -74,7 +79,8 @@ impl PairRun<'_> {
         if self.results.tcp.as_ref().is_none_or(Result::is_ok) && self.wants(Test::TcpBandwidth) {
             self.stream_tcp(tcp_stream_address);
         }
-        self.explain_tcp(target_tcp_failure, tcp_address.is_some());
+        let lacks_reader = self.wants(Test::TcpBandwidth) && tcp_stream_address.is_none();
+        self.explain_tcp(target_tcp_failure, tcp_address.is_none(), lacks_reader);
         self.let_arrive();
         let counted = self.close();
         if let Some((source, target)) = &counted {
@@ -89,17 +95,27 @@ impl PairRun<'_> {
         }
     }
 
-    /// Replaces a missing TCP reply with the reason that the target reported.
-    fn explain_tcp(&mut self, target_tcp_failure: Option<Box<StepError>>, has_server: bool) {
+    /// Replaces a missing TCP reply with the reason that the target reported. `lacks_echo` and
+    /// `lacks_reader` are true if the target started no server for the round trips, and none for
+    /// the requested throughput.
+    fn explain_tcp(
+        &mut self,
+        target_tcp_failure: Option<Box<StepError>>,
+        lacks_echo: bool,
+        lacks_reader: bool,
+    ) {
+        let Some(error) = target_tcp_failure else { return };
         let is_unexplained = match &self.results.tcp {
             Some(Ok(_)) => false,
             // If RDMA fails as well, one cause explains both failures.
             Some(Err(error)) => self.results.passed && error.cause == Cause::Timeout,
-            None => !has_server,
+            None => lacks_echo || lacks_reader,
         };
-        if let Some(error) = target_tcp_failure.filter(|_| is_unexplained) {
+        if is_unexplained {
             self.results.tcp = Some(Err(*error));
             self.results.tcp_failed_at_target = true;
+        } else if lacks_reader && self.tcp_trips().is_some() {
+            self.results.tcp_stream_failure = Some(TcpFailure::of(&error, Side::Target));
         }
     }
 
@@ -164,23 +180,29 @@ impl PairRun<'_> {
     fn compare_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
         let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
-        self.results.tcp = match self.source.request(self.step(Act::Tcp(ask)), CONNECT_TIMEOUT) {
+        let wait = TCP_START_TIMEOUT + SPARE;
+        self.results.tcp = match self.source.request(self.step(Act::Tcp(ask)), wait) {
             Some(Ok(StepResult::Tcp(trips))) => Some(Ok(trips)),
             Some(Err(error)) => Some(Err(error)),
             Some(Ok(_)) | None => None,
         };
     }
 
-    /// Measures TCP throughput. Records a failure only if the pair has no TCP result.
+    /// Measures TCP throughput. A failure becomes the TCP result of a pair without one. If TCP
+    /// round trips passed, their result is kept, and the failure is recorded beside it.
     fn stream_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
         let slot = self.test_options.stream_slot;
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
-        match self.source.request(self.step(Act::TcpStream(ask)), slot + CONNECT_TIMEOUT + SPARE) {
+        let wait = slot + TCP_START_TIMEOUT + SPARE;
+        match self.source.request(self.step(Act::TcpStream(ask)), wait) {
             Some(Ok(StepResult::Streamed(seen))) => {
                 self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
-            Some(Err(error)) => _ = self.results.tcp.get_or_insert(Err(error)),
+            Some(Err(error)) if self.results.tcp.is_some() => {
+                self.results.tcp_stream_failure = Some(TcpFailure::of(&error, Side::Source));
+            }
+            Some(Err(error)) => self.results.tcp = Some(Err(error)),
             Some(Ok(_)) | None => {}
         }
     }

@@ -14,15 +14,24 @@ use crate::wire::{FrameWriter, FromAgent, ToAgent, ToWorker, WorkerReply};
 struct Scripted {
     answer: fn(&Act) -> Option<Result<StepResult, StepError>>,
     asked: Mutex<(Vec<Act>, HashMap<u64, StepReply>)>,
+    /// Longest wait for the result of each step.
+    waits: Mutex<HashMap<u64, Duration>>,
 }
 
 impl Scripted {
     fn new(answer: fn(&Act) -> Option<Result<StepResult, StepError>>) -> Self {
-        Self { answer, asked: Mutex::default() }
+        Self { answer, asked: Mutex::default(), waits: Mutex::default() }
     }
 
     fn asked(&self) -> Vec<Act> {
         self.asked.lock().unwrap().0.clone()
+    }
+
+    /// Returns the longest waits for the results of the acts that `is_wanted` selects.
+    fn waits_for(&self, is_wanted: fn(&Act) -> bool) -> Vec<Duration> {
+        let (asked, waits) = (self.asked(), self.waits.lock().unwrap());
+        let wanted = (1_u64..).zip(&asked).filter(|(_, act)| is_wanted(act));
+        wanted.filter_map(|(id, _)| waits.get(&id).copied()).collect()
     }
 
     fn connections(&self) -> Vec<(u8, u8)> {
@@ -93,7 +102,8 @@ impl Node for Scripted {
         self.start(step);
     }
 
-    fn finish(&self, ticket: Ticket, _: Deadline) -> Option<StepReply> {
+    fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<StepReply> {
+        self.waits.lock().unwrap().insert(ticket.0, deadline.remaining());
         self.asked.lock().unwrap().1.remove(&ticket.0)
     }
 
@@ -187,6 +197,49 @@ fn rdma_failure_is_compared_with_tcp_without_the_tcp_test() {
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
     assert!(outcome.evidence.tcp.is_some());
     assert_eq!(outcome.measured.transport, Some(PairTransport::TcpFallback));
+}
+
+#[test]
+fn a_tcp_test_outlasts_a_lost_packet_and_a_listener_that_sends_no_number() {
+    let tests = [Test::TcpLatency, Test::TcpBandwidth];
+    let (source, _) = run_with(&tests, Method::Relay, |_| None);
+    let waits = source.waits_for(|act| matches!(act, Act::Tcp(_) | Act::TcpStream(_)));
+    // Connection 1.5 s, number of the listener 1.5 s, round trips 0.1 s, last reply 1 s.
+    let own_limits = Duration::from_millis(4_100);
+    assert!(waits.len() == 2 && waits.iter().all(|wait| *wait > own_limits), "{waits:?}");
+}
+
+#[test]
+fn a_failure_of_the_tcp_throughput_is_reported_beside_passed_round_trips() {
+    let no_thread = |act: &Act| match act {
+        Act::TcpStream(_) => Some(failed(Stage::Tcp, Cause::ThreadLimit)),
+        _ => None,
+    };
+    let tests = [Test::TcpLatency, Test::TcpBandwidth];
+    let (_, outcome) = run_with(&tests, Method::Relay, no_thread);
+    let failure = outcome.measured.tcp_failure.as_ref().unwrap();
+    assert_eq!((failure.side, failure.error.as_deref()), (Side::Target, Some("EAGAIN")));
+    assert_eq!(failure.detail, "seen");
+    assert!(matches!(outcome.evidence.tcp, Some(Ok(_))));
+    assert_eq!(outcome.measured.transport, Some(PairTransport::Rdma));
+}
+
+#[test]
+fn a_target_that_serves_no_tcp_throughput_reports_the_reason() {
+    let no_reader = |act: &Act| {
+        let StepResult::Opened(opened) = well(act) else { return None };
+        let tcp_failure = failed(Stage::Tcp, Cause::Errno("EMFILE".into())).err().map(Box::new);
+        let opened = Opened { tcp_stream_address: None, tcp_failure, ..opened };
+        Some(Ok(StepResult::Opened(opened)))
+    };
+    for tests in [&[Test::TcpLatency, Test::TcpBandwidth][..], &[Test::TcpBandwidth]] {
+        let (source, target) = (Scripted::new(|_| None), Scripted::new(no_reader));
+        let options = test_options(tests);
+        let outcome = run((&source, &target), 1, &route(Method::Relay), &options, None);
+        let failure = outcome.measured.tcp_failure.unwrap();
+        let expected = (Side::Target, Some("EMFILE"));
+        assert_eq!((failure.side, failure.error.as_deref()), expected, "{tests:?}");
+    }
 }
 
 /// Returns the packets that a port counted, if the act closes its connection.

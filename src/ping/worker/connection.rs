@@ -188,7 +188,7 @@ fn exchange_datagrams(
     }
     counts
         .map(StepResult::DatagramsExchanged)
-        .map_err(|error| explained(error, &end.opening, ask.gid))
+        .map_err(|error| explained(error, &end.opening, ask.gid, &path))
 }
 
 /// Fails if the source was given an address to which its own interface does not lead.

@@ -9,6 +9,7 @@ use crate::names;
 use crate::render::escape;
 use crate::render::json::TOOL;
 use crate::render::ping::xml;
+use crate::render::problems::who;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2em;max-width:70em}\
@@ -82,9 +83,8 @@ fn write_finding(page: &mut String, found: &CheckedFinding) {
     };
     let _ = writeln!(
         page,
-        "<section class=\"{class}\"><h3>{class}: {} {}: {}</h3><p>{}</p><dl>",
-        text(&names::fold(&finding.hosts)),
-        text(&finding.subject.to_string()),
+        "<section class=\"{class}\"><h3>{class}: {}: {}</h3><p>{}</p><dl>",
+        text(&who(finding, true)),
         check.id,
         text(&finding.what)
     );
@@ -104,32 +104,56 @@ fn write_finding(page: &mut String, found: &CheckedFinding) {
     *page += "</dl></section>\n";
 }
 
-#[test]
-fn text_of_a_host_is_no_markup() {
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
     use crate::model::{Finding, HostResults, Subject, check};
-    let finding = Finding {
-        hosts: vec!["<b>".into()],
-        ..Finding::new(
-            Severity::Fail,
-            "port.down",
-            Subject::Part("\"&\u{202e}".into()),
-            "<script>\nfix: x",
-        )
-    };
-    let found = CheckedFinding {
-        check: check("port.down").unwrap(),
-        finding,
-        explains: std::collections::BTreeSet::default(),
-    };
-    let report = CheckReport {
-        findings: vec![found.clone()],
-        hosts: vec![HostResults { host: "<i>".into(), ..HostResults::default() }],
-        accepted: vec![(found, "<u>".into())],
-        usual: Vec::new(),
-    };
-    let all = page(Some(0), &report, "<s>");
-    for text in ["<b>", "<script>", "<i>", "<u>", "<s>", "\u{202e}", "\"&", "\nfix"] {
-        assert!(!all.contains(text), "{text}: {all}");
+
+    /// Returns the report of one finding.
+    fn report(hosts: &[&str], subject: Subject, what: &str) -> CheckReport {
+        let hosts = hosts.iter().map(ToString::to_string).collect();
+        let finding = Finding::new(Severity::Fail, "port.down", subject, what);
+        let found = CheckedFinding {
+            check: check("port.down").unwrap(),
+            finding: Finding { hosts, ..finding },
+            explains: BTreeSet::default(),
+        };
+        CheckReport {
+            findings: vec![found],
+            hosts: Vec::new(),
+            accepted: Vec::new(),
+            usual: Vec::new(),
+        }
     }
-    assert!(all.contains("1970-01-01") && all.contains("&lt;script&gt;"), "{all}");
+
+    #[test]
+    fn text_of_a_host_is_no_markup() {
+        let subject = Subject::Part("\"&\u{202e}".into());
+        let report = report(&["<b>"], subject, "<script>\nfix: x");
+        let report = CheckReport {
+            hosts: vec![HostResults { host: "<i>".into(), ..HostResults::default() }],
+            accepted: vec![(report.findings[0].clone(), "<u>".into())],
+            ..report
+        };
+        let all = page(Some(0), &report, "<s>");
+        for text in ["<b>", "<script>", "<i>", "<u>", "<s>", "\u{202e}", "\"&", "\nfix"] {
+            assert!(!all.contains(text), "{text}: {all}");
+        }
+        assert!(all.contains("1970-01-01") && all.contains("&lt;script&gt;"), "{all}");
+    }
+
+    #[test]
+    fn a_pair_names_its_hosts_once() {
+        let heading = |hosts: &[&str], subject| {
+            let all = page(None, &report(hosts, subject, "down"), "");
+            let (_, heading) = all.split_once("<h3>").unwrap();
+            heading.split_once("</h3>").unwrap().0.to_owned()
+        };
+        let pair = Subject::Pair("n1 -> n2".into());
+        assert_eq!(heading(&["n1", "n2"], pair), "fail: n1 -&gt; n2: port.down");
+        let port = Subject::Port("mlx5_0".into(), 1);
+        assert_eq!(heading(&["n1", "n2"], port), "fail: n[1-2] mlx5_0/1: port.down");
+    }
 }

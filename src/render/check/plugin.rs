@@ -1,4 +1,6 @@
-//! Output of `check --plugin`: one line for Nagios or NHC, and the exit code of a plug-in.
+//! Output of `check --plugin` for Nagios or NHC, and the exit code of a plug-in.
+//!
+//! `cmd/check/plugin.rs` uses the module, and prints errors and unread hosts itself.
 
 use crate::model::{CheckReport, CheckedFinding, Severity};
 use crate::render::escape;
@@ -32,7 +34,10 @@ pub fn nagios(report: &CheckReport, hosts_named: bool) -> (String, u8) {
         first.push(format!("{} more", shown.len() - IN_FIRST_LINE));
     }
     if first.is_empty() {
-        first.push(format!("{} hosts, no finding", report.hosts.len()));
+        first.push(match report.hosts.len() {
+            1 => "1 host, no finding".to_owned(),
+            hosts => format!("{hosts} hosts, no finding"),
+        });
     }
     let mut text = format!(
         "RDMA {word}: {} | fail={fail} warn={warn} unknown={unknown}\n",
@@ -130,6 +135,8 @@ mod tests {
             let (text, is) = nagios(&report(severities), true);
             assert_eq!((text.lines().next().unwrap(), is), (first, code));
         }
+        let one = CheckReport { hosts: vec![HostResults::default()], ..report(&[]) };
+        assert!(nagios(&one, true).0.starts_with("RDMA OK: 1 host, no finding | "));
         let (text, _) = nagios(&report(&[Fail; 5]), true);
         assert!(text.lines().next().unwrap().contains("; 2 more |"), "{text}");
         let second = "fail: n[1-2] mlx5_0/1 port.down: no link / \\x1b[31m; fix: check the cable";

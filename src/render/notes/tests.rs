@@ -170,7 +170,36 @@ fn address_of_one_host_does_not_describe_a_set() {
     );
     assert_eq!(
         told(&[("n1", "no route to 10.0.0.1"), ("n2", "no route to 10.0.0.2")]),
-        note("n1 and 1 more: no route to 10.0.0.1", "check no route to 10.0.0.1")
+        note(
+            "n1 and 1 more: no route to 10.0.0.1",
+            "on each host, as for n1: check no route to 10.0.0.1"
+        )
+    );
+}
+
+#[test]
+fn only_a_fix_that_differs_between_hosts_is_an_example_for_the_first_host() {
+    const DENIED: &str = "permission denied for user root; offered: publickey";
+    let told = |detail: fn(u32) -> String, fix: fn(u32) -> String| {
+        let report = |number: u32| {
+            let failure = HostFailure::new(Reason::Refused, detail(number)).fix(fix(number));
+            let host = format!("n{number}");
+            HostReport { failure: Some(failure), ..HostReport::empty(&host, Via::Agent) }
+        };
+        let reports: Vec<HostReport> = (1..=64).map(report).collect();
+        let mut notes = notes(&reports, true, false);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        let Note { text, fix } = notes.remove(0);
+        (text, fix.unwrap())
+    };
+    let note = |text: &str, fix: &str| (text.to_owned(), fix.to_owned());
+    assert_eq!(
+        told(|_| DENIED.into(), |number| format!("ssh-copy-id root@n{number}")),
+        note(&format!("n[1-64]: {DENIED}"), "on each host, as for n1: ssh-copy-id root@n1")
+    );
+    assert_eq!(
+        told(|number| format!("10.0.0.{number}:22: refused"), |_| "check the port: -p 22".into()),
+        note("n[1-64]: refused", "check the port: -p 22")
     );
 }
 

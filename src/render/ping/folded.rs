@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::super::groups::groups;
-use super::super::notes::{LONGEST_SET, without_addresses};
+use super::super::notes::{LONGEST_SET, with_fix, without_addresses};
 use super::{escape, how_often, write_check};
 use crate::model::ping::{Code, Finding, PingReport, name_rails};
 use crate::model::probe::Stage;
@@ -30,9 +30,9 @@ impl<'report> FoldKey<'report> {
         let host = finding.host?;
         let Finding { code, stage, ref rails, .. } = *finding;
         let stage = stage.map(Stage::phrase);
-        let fix = finding.hint.as_deref().unwrap_or_default();
         let was_reached = report.was_reached(host);
-        let text = unnamed(report, finding, &format!("{}\n{fix}", finding.detail));
+        let text = with_fix(&finding.detail, finding.hint.as_deref());
+        let text = unnamed(report, finding, &text);
         // The texts of hosts that are not reached differ in their addresses, too.
         let text = if was_reached { text } else { without_addresses(&text) };
         let how_often = (finding.failed != finding.of).then(|| how_often(report, finding));
@@ -167,6 +167,17 @@ mod tests {
             (format!("10.0.0.{number}:22: refused"), format!("look at {host}"))
         });
         assert!(text.contains("! n[1-2]: ") && text.contains("    n1: 10.0.0.1:22: refused\n"));
+    }
+
+    #[test]
+    fn hosts_that_differ_in_the_address_at_the_end_of_the_detail_are_one_finding() {
+        let text = told(&["n1", "n2", "n3"], false, |host| {
+            let number = host.trim_start_matches('n');
+            (format!("jump host gw cannot reach 10.0.0.{number}:22"), "look at gw".into())
+        });
+        let detail = "    n1: jump host gw cannot reach 10.0.0.1:22\n    fix: look at gw\n";
+        assert!(text.starts_with("! n[1-3]: ") && text.contains(detail), "{text}");
+        assert_eq!(text.matches("\n!").count(), 0, "{text}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl CmEvent {
             // librdmacm finds no device, or cannot open it. It sets -1, which is no errno
             // (`ucma_process_addr_resolved`, cma.c of rdma-core).
             (EventKind::AddressError, -1) => {
-                EventStatus::Failed(descriptors::shortage().unwrap_or(Errno::NO_DEVICE))
+                EventStatus::Failed(descriptors::shortage(1).unwrap_or(Errno::NO_DEVICE))
             }
             _ => EventStatus::from_code(status),
         };

@@ -181,7 +181,7 @@ impl Id {
 
     pub(super) fn error(&self, step: CmStep, reported: Errno) -> CmError {
         // librdmacm opens the device itself, and returns ENODEV if that fails.
-        let shortage = (reported == Errno::NO_DEVICE).then(descriptors::shortage).flatten();
+        let shortage = if reported == Errno::NO_DEVICE { descriptors::shortage(1) } else { None };
         let errno = shortage.unwrap_or(reported);
         CmError::Call { step, object: self.object.clone(), errno }
     }

@@ -14,7 +14,7 @@ use super::attr::{CompletionCounters, DeviceAttr, text};
 use super::calls::Calls;
 use super::error::{VerbsError, VerbsOperation};
 use super::inline;
-use crate::sys::descriptors;
+use crate::sys::descriptors::{self, FILES_OF_SEARCH};
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
@@ -59,7 +59,7 @@ impl DeviceList {
         let first = unsafe { (calls.ibv_get_device_list)(&raw mut count) };
         let Some(first) = NonNull::new(first) else {
             let reported = Errno::last();
-            return Err(match descriptors::shortage().unwrap_or(reported) {
+            return Err(match descriptors::shortage(FILES_OF_SEARCH).unwrap_or(reported) {
                 Errno::NO_SYSTEM_CALL => VerbsError::NoKernelSupport,
                 errno => VerbsError::call(VerbsOperation::List, "", errno),
             });
@@ -97,7 +97,7 @@ impl DeviceList {
 /// (`try_access_device`, libibverbs/init.c), the library has no driver for the device, or the
 /// process can open no more files.
 fn absent(name: &str) -> VerbsError {
-    if let Some(errno) = descriptors::shortage() {
+    if let Some(errno) = descriptors::shortage(FILES_OF_SEARCH) {
         return VerbsError::call(VerbsOperation::Open, name, errno);
     }
     let device = name.to_owned();
