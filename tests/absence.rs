@@ -52,8 +52,9 @@ impl Source for Changed<'_> {
     }
 }
 
-/// Returns the entries of a host that a test changes `changes` times each: all, or entries at equal
-/// distances. A host with megabytes of answers has fewer entries, so that the test ends in time.
+/// Returns the entries of a host that a test changes `changes` times each: all, or entries at
+/// equal distances. A host with megabytes of answers has fewer entries, so that the test ends in
+/// time.
 fn sample(entries: &[Entry], changes: usize) -> impl Iterator<Item = &Entry> {
     const CHANGES_OF_HOST: usize = 140;
     const BYTES: usize = 20_000_000;

@@ -1,4 +1,5 @@
-//! Lease of the operator: limits how long worker and agent live without a message of the operator.
+//! Lease of the operator: limits how long worker and agent live without a message of the
+//! operator.
 
 use std::process;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::wire::{AGENT_LEASE, EXPIRED_STATUS, WORKER_LEASE};
 
 const STDERR_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Ends the worker, and later the agent, if the operator sends no message, even if the main thread
-/// hangs.
+/// Ends the worker, and later the agent, if the operator sends no message, even if the main
+/// thread hangs.
 pub(super) struct Lease {
     pub(super) operator: LastMessage,
     state: Arc<Mutex<LeaseState>>,

@@ -418,8 +418,8 @@ fn priorities_for_dcb(priorities: &str) -> String {
 
 /// Compares the number of devices of each hardware driver. A host without the driver has the
 /// number 0 if the policy expects a number. It also has the number 0 if two thirds of all hosts
-/// have one number, and the host has no hardware device. For any other driver, only the hosts with
-/// the driver are compared.
+/// have one number, and the host has no hardware device. For any other driver, only the hosts
+/// with the driver are compared.
 fn compare_counts(reports: &[&HostReport], results: &mut Results<'_>) {
     let mut drivers: BTreeMap<&str, BTreeMap<usize, usize>> = BTreeMap::new();
     let mut with_hardware = BTreeSet::new();

@@ -20,8 +20,8 @@ fn lines(report: &CheckReport) -> Vec<String> {
     report.findings.iter().map(line).collect()
 }
 
-/// Returns the findings of module.missing and device.no_provider on a host with these modules,
-/// whose first device has no provider. A line ends with the explained checks.
+/// Returns the findings of `module.missing` and `device.no_provider` of a host that has these
+/// modules, and whose first device has no provider. A line ends with the explained checks.
 fn without_provider(modules: &[&str]) -> Vec<String> {
     let mut values = cluster();
     values[2]["system"]["modules"] = json!(modules);
@@ -73,7 +73,7 @@ fn a_root_cause_is_as_severe_as_its_consequences() {
     let all = reports(&values);
     let under = |severity: Severity, accepted: Vec<Acceptance>| {
         let severities = BTreeMap::from([("log.firmware", severity)]);
-        let policy = Policy { severities, accepted, ..Policy::default() };
+        let policy = Policy { accepted, severities, ..Policy::default() };
         let options = CheckOptions { policy, ..CheckOptions::default() };
         let report = run(&all, &connections(&all), &options);
         let mut found = lines(&report);

@@ -20,7 +20,8 @@ use crate::user_namespace;
 const MAX_LINKS: usize = 40;
 /// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
-/// Owner of root's files in a user namespace that lacks root. Elsewhere it is the user `nobody`.
+/// Owner of root's files in a user namespace that lacks root. Elsewhere this
+/// number is the user `nobody`.
 const OVERFLOW_UID: u32 = 65_534;
 
 /// Name of a file in an open directory.
@@ -158,8 +159,8 @@ fn check(path: &Path, status: &Metadata, directory: &Metadata, user: u32) -> io:
     Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
-/// True if the owner of a link or a pipe in a directory may redirect a write of `user`. `namespace`
-/// is true in a user namespace.
+/// True if the owner of a link or a pipe in a directory may redirect a write of `user`.
+/// `namespace` is true in a user namespace.
 fn may_redirect(
     user: u32,
     owner: u32,

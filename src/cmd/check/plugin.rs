@@ -13,9 +13,9 @@ use crate::term::{OutputError, Term};
 
 /// Returns the text and the exit code of a plug-in.
 ///
-/// A run without a finding is not OK for Nagios if a host was not read completely, or if a pair was
-/// not tested. Node Health Check has no result "unknown", and drains a node with an error: only a
-/// host that was not read is an error.
+/// A run without a finding is not OK for Nagios if a host was not read completely, or if a pair
+/// was not tested. Node Health Check has no result "unknown", and drains a node with an error:
+/// only a host that was not read is an error.
 pub(super) fn text(
     plugin: Plugin,
     report: &CheckReport,

@@ -2,8 +2,8 @@
 //!
 //! `ssh` writes its own messages to a log (`-E`). Some of them repeat text of the host with its
 //! line breaks, so that the log counts only up to such a text. The banner of a host and the
-//! messages of a `ProxyCommand` or of `ssh -J` arrive on stderr. They explain only an end that the
-//! log does not explain, and never a problem of a host key.
+//! messages of a `ProxyCommand` or of `ssh -J` arrive on stderr. They explain only an end that
+//! the log does not explain, and never a problem of a host key.
 
 use super::SshCall;
 use crate::fleet::fault;
