@@ -21,7 +21,7 @@ mod prom;
 mod table;
 
 pub use check::{
-    CheckDocument, check_page, explain_check, list_checks, nagios, nhc, render_checks,
+    CheckDocument, check_page, explain_check, list_checks, nagios, nhc, render_checks, without_bar,
 };
 pub use connections::render_connections;
 pub use csv::csv;

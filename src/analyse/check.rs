@@ -6,6 +6,7 @@
 mod addresses;
 mod baseline;
 mod beegfs;
+mod causes;
 mod changed;
 mod compared;
 mod connections;

@@ -15,7 +15,7 @@ use super::problems::{mark, who};
 use crate::model::{Check, CheckReport, CheckResult, CheckedFinding, HostResults, Severity};
 use crate::names;
 
-pub use plugin::{nagios, nhc};
+pub use plugin::{nagios, nhc, without_bar};
 
 /// Renders a page with the findings, for a ticket.
 pub fn check_page(taken_ns: Option<u64>, report: &CheckReport) -> String {

@@ -1,21 +1,22 @@
 //! Results of checks: one result for each check on each host, and the findings.
 //!
 //! A check whose parts a report does not have gets "skip" or "unknown", whatever its rule adds.
-//! A finding that another finding of the host explains is listed in `explains` of its root cause.
+//! A finding that another finding of the host explains is listed in `explains` of its root cause,
+//! which `causes` finds.
 //! A root cause has the worst severity of the findings that it explains. Equal findings of
 //! several hosts are one finding.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
+use super::causes::{Causes, Place, may_explain};
 use super::{CheckOptions, unreadable};
 use crate::analyse::folded::Folded;
 use crate::model::ping::PingReport;
 use crate::model::{
     CHECKS, Check, CheckReport, CheckResult, CheckedFinding, ExpectedValue, Finding, HostReport,
-    HostResults, Part, Policy, Severity, Subject, check, key, selects_check,
+    HostResults, Part, Policy, Severity, Subject, check,
 };
 
 /// Collector of results.
@@ -43,15 +44,6 @@ pub(super) struct Results<'run> {
 pub(super) struct Cause {
     host: usize,
     place: Place,
-}
-
-/// Position of a finding of a host.
-#[derive(Debug, Clone, Copy)]
-enum Place {
-    /// Position among the findings of the host alone.
-    OfHost(usize),
-    /// Position among the findings of several hosts.
-    OfSeveral(usize),
 }
 
 /// Ids of the explained checks, by check, subject and host of the finding that explains them.
@@ -489,138 +481,4 @@ fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
     let worst =
         |check: &'static Check| Some((check.id, check.needs.iter().filter_map(&unread).max()?));
     CHECKS.iter().filter_map(worst).collect()
-}
-
-/// Returns true for a finding that may explain other findings. An observation that may be
-/// intended explains nothing.
-fn is_cause_of_others(finding: &Finding) -> bool {
-    finding.severity.is_problem() && check(finding.code).is_some_and(|one| !one.explains.is_empty())
-}
-
-/// Returns false for a missing module that has no effect on libibverbs, if the consequence is a
-/// device without a provider. Only `ib_uverbs` has that effect. The text of the finding names the
-/// module.
-fn may_explain(cause: &Finding, consequence: &str) -> bool {
-    let is_of_provider = (cause.code, consequence) == ("module.missing", "device.no_provider");
-    !is_of_provider || cause.what.contains("ib_uverbs")
-}
-
-/// Returns the checks whose findings may explain findings of a check.
-fn explaining_checks(id: &str) -> &'static [&'static str] {
-    static EXPLAINING: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
-        let explaining = |id: &str| -> Vec<&'static str> {
-            let explains = |check: &&'static Check| {
-                check.id != id && check.explains.iter().any(|word| selects_check(word, id))
-            };
-            CHECKS.iter().filter(explains).map(|check| check.id).collect()
-        };
-        CHECKS.iter().map(|check| (check.id, explaining(check.id))).collect()
-    });
-    EXPLAINING.get(id).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// Item of a host, under which [`Causes`] stores the findings of the item.
-#[derive(PartialEq, Eq, Hash)]
-enum Item<'found> {
-    Host,
-    Device(&'found str),
-    AnyDevice,
-    Port(&'found str, u32),
-    AnyPortOf(&'found str),
-    /// Part of a subnet. A finding does not name its subnet.
-    AnyFabric,
-    Other(&'found Subject),
-}
-
-impl<'found> Item<'found> {
-    /// Returns the items under which a finding is stored.
-    fn of_cause(subject: &'found Subject) -> Vec<Self> {
-        match subject {
-            Subject::Host => vec![Self::Host],
-            Subject::Device(device) => vec![Self::Device(device), Self::AnyDevice],
-            Subject::Port(device, number) => {
-                vec![Self::Port(device, *number), Self::AnyPortOf(device)]
-            }
-            Subject::Fabric(_) => vec![Self::AnyFabric],
-            other => vec![Self::Other(other)],
-        }
-    }
-
-    /// Returns the items whose findings may explain a finding: the item of the finding, and the
-    /// items that contain it.
-    fn of_consequence(subject: &'found Subject) -> Vec<Self> {
-        let mut items = vec![Self::Host];
-        match subject {
-            // The host has one device less after a removal.
-            Subject::Host => items.push(Self::AnyDevice),
-            Subject::Device(device) => {
-                items.extend([Self::Device(device), Self::AnyPortOf(device)]);
-            }
-            Subject::Port(device, number) => {
-                items.extend([Self::Device(device), Self::Port(device, *number)]);
-            }
-            Subject::Fabric(_) => items.push(Self::AnyFabric),
-            other => items.push(Self::Other(other)),
-        }
-        // Without a provider, libibverbs reports no values of the device.
-        if let Subject::Part(values) = subject
-            && let Some((device, _)) = values.rsplit_once('/')
-            && *values == key::device(device, "verbs")
-        {
-            items.push(Self::Device(device));
-        }
-        items
-    }
-}
-
-/// Finding that may explain others.
-struct KnownCause<'found> {
-    /// Position among all causes of the host.
-    order: usize,
-    place: Place,
-    finding: &'found Finding,
-}
-
-/// Findings of a host that may explain others, by check and item. A host may have thousands of
-/// findings and thousands of causes, so that no finding is compared with all causes.
-struct Causes<'found>(HashMap<(&'static str, Item<'found>), Vec<KnownCause<'found>>>);
-
-impl<'found> Causes<'found> {
-    fn of(report: &HostReport, findings: impl Iterator<Item = (Place, &'found Finding)>) -> Self {
-        let has_one_subnet = report.fabrics.iter().flatten().count() == 1;
-        let mut causes = Self(HashMap::new());
-        let found = findings.filter(|(_, finding)| is_cause_of_others(finding));
-        for (order, (place, finding)) in found.enumerate() {
-            let items = Item::of_cause(&finding.subject).into_iter();
-            for item in items.filter(|item| has_one_subnet || *item != Item::AnyFabric) {
-                let known = causes.0.entry((finding.code, item)).or_default();
-                known.push(KnownCause { order, place, finding });
-            }
-        }
-        causes
-    }
-
-    /// Returns the first finding of which another one is the consequence: the catalogue names the
-    /// consequence, and the cause concerns the same item or an item that contains it.
-    fn cause_of(&self, finding: &'found Finding) -> Option<&KnownCause<'found>> {
-        let ids = explaining_checks(finding.code).iter();
-        let keys = ids.flat_map(|id| {
-            Item::of_consequence(&finding.subject).into_iter().map(move |item| (*id, item))
-        });
-        let first = |key: (&'static str, Item<'found>)| {
-            let mut causes = self.0.get(&key)?.iter();
-            causes.find(|cause| may_explain(cause.finding, finding.code))
-        };
-        keys.filter_map(first).min_by_key(|cause| cause.order)
-    }
-
-    /// Returns the root cause of a finding: follows causes until no finding explains the last
-    /// one. `None` for a finding without a cause. The catalogue has no cycle (test).
-    fn root_of(&self, finding: &'found Finding) -> Option<Place> {
-        let mut root = self.cause_of(finding)?;
-        while let Some(cause) = self.cause_of(root.finding) {
-            root = cause;
-        }
-        Some(root.place)
-    }
 }

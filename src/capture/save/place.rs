@@ -20,8 +20,8 @@ use crate::user_namespace;
 const MAX_LINKS: usize = 40;
 /// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
-/// Owner of root's files in a user namespace that lacks root. Elsewhere this
-/// number is the user `nobody`.
+/// Owner of root's files in a user namespace that lacks root. On the host itself, the owner is the
+/// user `nobody`.
 const OVERFLOW_UID: u32 = 65_534;
 
 /// Name of a file in an open directory.

@@ -8,7 +8,7 @@ use crate::cmd::outcome::short_words;
 use crate::cmd::{Advice, Outcome, connection_flags};
 use crate::model::{CheckReport, HostFailure, HostReport};
 use crate::names;
-use crate::render::{Note, escape, nagios, nhc, notes};
+use crate::render::{Note, escape, nagios, nhc, notes, without_bar};
 use crate::term::{OutputError, Term};
 
 /// Returns the text and the exit code of a plug-in.
@@ -105,11 +105,6 @@ fn reason(note: &Note) -> String {
         Some(fix) => format!("{}; fix: {}", note.text, connection_flags::in_fix(fix)),
         None => note.text.clone(),
     }
-}
-
-/// Replaces the character that separates text and performance data.
-fn without_bar(text: &str) -> String {
-    text.replace('|', "/")
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ fn line(found: &CheckedFinding, hosts_named: bool) -> String {
     )
 }
 
-/// Replaces the character that separates text and performance data.
-fn without_bar(text: &str) -> String {
+/// Replaces the character with which Nagios separates text and performance data.
+pub fn without_bar(text: &str) -> String {
     text.replace('|', "/")
 }
 

@@ -141,19 +141,26 @@ fn equal_notes_of_several_hosts_name_the_set() {
     assert_eq!(told(&names), format!("aaa and 25 more: {rest}"));
 }
 
+/// Returns text and fix of the only note of failed hosts. A host has its name, the detail of its
+/// failure, and the fix.
+fn told_of_failures(hosts: impl Iterator<Item = (String, String, String)>) -> (String, String) {
+    let report = |(host, detail, fix): (String, String, String)| {
+        let failure = HostFailure::new(Reason::Refused, detail).fix(fix);
+        HostReport { failure: Some(failure), ..HostReport::empty(&host, Via::Agent) }
+    };
+    let reports: Vec<HostReport> = hosts.map(report).collect();
+    let mut notes = notes(&reports, true, false);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    let Note { text, fix } = notes.remove(0);
+    (text, fix.unwrap())
+}
+
 #[test]
 fn address_of_one_host_does_not_describe_a_set() {
     let told = |hosts: &[(&str, &str)]| {
-        let report = |&(host, detail): &(&str, &str)| {
-            let failure = HostFailure::new(Reason::Refused, detail);
-            let failure = failure.fix(format!("check {detail}"));
-            HostReport { failure: Some(failure), ..HostReport::empty(host, Via::Agent) }
-        };
-        let reports: Vec<HostReport> = hosts.iter().map(report).collect();
-        let mut notes = notes(&reports, true, false);
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        let Note { text, fix } = notes.remove(0);
-        (text, fix.unwrap())
+        told_of_failures(hosts.iter().map(|(host, detail)| {
+            ((*host).to_owned(), (*detail).to_owned(), format!("check {detail}"))
+        }))
     };
     let note = |text: &str, fix: &str| (text.to_owned(), fix.to_owned());
     assert_eq!(
@@ -181,16 +188,8 @@ fn address_of_one_host_does_not_describe_a_set() {
 fn only_a_fix_that_differs_between_hosts_is_an_example_for_the_first_host() {
     const DENIED: &str = "permission denied for user root; offered: publickey";
     let told = |detail: fn(u32) -> String, fix: fn(u32) -> String| {
-        let report = |number: u32| {
-            let failure = HostFailure::new(Reason::Refused, detail(number)).fix(fix(number));
-            let host = format!("n{number}");
-            HostReport { failure: Some(failure), ..HostReport::empty(&host, Via::Agent) }
-        };
-        let reports: Vec<HostReport> = (1..=64).map(report).collect();
-        let mut notes = notes(&reports, true, false);
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        let Note { text, fix } = notes.remove(0);
-        (text, fix.unwrap())
+        let failure = |number: u32| (format!("n{number}"), detail(number), fix(number));
+        told_of_failures((1..=64).map(failure))
     };
     let note = |text: &str, fix: &str| (text.to_owned(), fix.to_owned());
     assert_eq!(
