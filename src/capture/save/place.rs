@@ -20,8 +20,8 @@ use crate::user_namespace;
 const MAX_LINKS: usize = 40;
 /// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
-/// Owner of root's files in a user namespace that lacks root. On the host itself, the owner is the
-/// user `nobody`.
+/// User ID of files of root in a user namespace without root (`overflowuid`). In all other cases,
+/// `nobody` has this user ID.
 const OVERFLOW_UID: u32 = 65_534;
 
 /// Name of a file in an open directory.
