@@ -189,7 +189,9 @@ fn compare(choices: &[u8]) {
                 // Quotes would join the words of a list, and `ProxyJump` does not remove quotes.
                 let is_plain = written.contains(' ') || option == "ProxyJump";
                 text += &line(option, written, if is_plain { form & !QUOTED } else { form });
-                if is_active {
+                // ssh reads `ConnectTimeout none` as an option without a value.
+                let is_set = option != "ConnectTimeout" || written != "none";
+                if is_active && is_set {
                     first.entry(option).or_insert((of, kept));
                 }
             }
