@@ -275,14 +275,15 @@ impl Agent {
     /// The agent could neither be ended nor killed.
     pub fn end(self, deadline: Deadline) -> Result<(), CleanupFailure> {
         self.over.store(true, Ordering::Relaxed);
+        let kill_timeout = self.kill_timeout();
         self.link.set_deadline(Some(Deadline::after(
-            deadline.remaining() + diagnosis::CHECK_TIMEOUT + TRANSFER_TIME,
+            deadline.remaining() + kill_timeout + TRANSFER_TIME,
         )));
         self.outbox.send(&ToAgent::Bye);
         if self.inbox.ended(deadline) && self.wrapper_ends() {
             return Ok(());
         }
-        self.ensure_ended()
+        self.ensure_ended(kill_timeout)
     }
 
     /// Ends an agent that failed. Adds what stays on the host to the failure.

@@ -17,7 +17,11 @@ use crate::model::{HostFailure, Reason};
 use crate::wire::{EXPIRED_STATUS, Loss, Process};
 
 /// Time limit of a one-line command over an open session, and of the end of a killed child.
-pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time limit of a one-line command on a host that was responsive when its agent was told to end.
+/// On a host with loaded processors, a new channel with sudo takes more than [`CHECK_TIMEOUT`].
+const LOADED_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time limit of the test command on an unresponsive host. The host may only be suspended: an
 /// emulated host was suspended for 4 s, which is less than [`UNRESPONSIVE_AFTER`] and this limit
@@ -131,7 +135,7 @@ impl Agent {
         };
         if matches!(check, AgentCheck::Running) {
             // An agent that resumes later must not disturb requests to other agents.
-            let _ = self.kill();
+            let _ = self.kill(CHECK_TIMEOUT);
         }
         let service = self.link.service();
         let given_up = matches!(check, AgentCheck::Unresponsive(_)).then(clock::now);
@@ -236,7 +240,7 @@ impl Agent {
     pub(super) fn too_late(&self, what: &str) -> HostFailure {
         match self.check(CHECK_TIMEOUT) {
             AgentCheck::Running => {
-                let _ = self.kill();
+                let _ = self.kill(CHECK_TIMEOUT);
                 let detail = format!("the agent did not send {what} in time; {HOST_RESPONDS}");
                 let fix = self.link.manual_command(STOPPED, LIST_STOPPED);
                 HostFailure::new(Reason::Hung, detail).fix(format!("{fix}; or {MORE_TIME}"))
@@ -249,8 +253,14 @@ impl Agent {
         }
     }
 
-    /// Kills the agent if it still runs. Fails if the agent may still run afterwards.
-    pub(super) fn ensure_ended(&self) -> Result<(), CleanupFailure> {
+    /// Returns the time limit of the command that kills the agent: a host that is unresponsive now
+    /// may be dead.
+    pub(super) fn kill_timeout(&self) -> Duration {
+        if self.is_unresponsive() { CHECK_TIMEOUT } else { LOADED_TIMEOUT }
+    }
+
+    /// Kills the agent if it still runs. Fails if the agent may still run after `timeout`.
+    pub(super) fn ensure_ended(&self, timeout: Duration) -> Result<(), CleanupFailure> {
         let access = match &self.link {
             AgentLink::Local(_) => None,
             // The connection is cut. The end of its input ends the agent.
@@ -262,7 +272,7 @@ impl Agent {
         if pid.is_none() && self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() {
             return Ok(());
         }
-        match self.kill() {
+        match self.kill(timeout) {
             AgentCheck::Gone => Ok(()),
             AgentCheck::Running => Err(CleanupFailure::agent(access, pid, None)),
             AgentCheck::Unresponsive(why) => Err(CleanupFailure::agent(access, pid, Some(&why))),
@@ -283,17 +293,17 @@ impl Agent {
     }
 
     /// Kills the agent if it still runs. Returns the result of the check afterwards.
-    fn kill(&self) -> AgentCheck {
+    fn kill(&self, timeout: Duration) -> AgentCheck {
         match &self.link {
             // The agent is a child process, so its process id belongs to no other process.
             AgentLink::Local(_) => {
                 self.pipe.kill();
-                let gone = self.pipe.wait(Deadline::after(CHECK_TIMEOUT));
+                let gone = self.pipe.wait(Deadline::after(timeout));
                 gone.map_or(AgentCheck::Running, |_exit| AgentCheck::Gone)
             }
             AgentLink::Remote(access, privilege) => {
                 let kill = |process| remote_command::kill(process, self.leader(), *privilege);
-                AgentCheck::of_kill(self.run_there(access, CHECK_TIMEOUT, kill))
+                AgentCheck::of_kill(self.run_there(access, timeout, kill))
             }
         }
     }
