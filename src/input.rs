@@ -1,5 +1,6 @@
 //! Bounds input that may be endless. [`Input`] opens a file that the operator names; a pipe
-//! without a writer ends with an error. [`Tail`] keeps the end of a text.
+//! without a writer ends with an error. [`Tail`] keeps the end of a text. [`free_path`] names a
+//! new file in a fix.
 //!
 //! The module does not interpret the content. Captures, `hosts`, the pipes of `fleet` and `cmd`
 //! use it.
@@ -9,7 +10,7 @@ mod tail;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -93,6 +94,18 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
+/// Returns a path that no file has, quoted for a shell: the given path, or this path with a
+/// number.
+pub fn free_path(path: &Path) -> String {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered =
+        |number: u32| path.with_extension(format!("{number}.{ending}").trim_end_matches('.'));
+    let mut paths = std::iter::once(PathBuf::from(path)).chain((2..100).map(numbered));
+    let free = paths.find(|path| matches!(path.try_exists(), Ok(false)));
+    let free = free.unwrap_or_else(|| numbered(100));
+    shlex::try_quote(&free.display().to_string()).unwrap_or_default().into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -157,5 +170,16 @@ mod tests {
         assert_eq!(read_text(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert!(read_text(folder.path(), 4).is_err());
         assert!(read_text(&folder.path().join("none"), 4).is_err());
+    }
+
+    #[test]
+    fn a_free_path_is_the_path_itself_or_has_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my site.toml");
+        assert_eq!(free_path(&path), format!("'{}'", path.display()));
+        fs::write(&path, "").unwrap();
+        let second = folder.path().join("my site.2.toml");
+        assert_eq!(free_path(&path), format!("'{}'", second.display()));
+        assert_eq!(free_path(Path::new("/dev/null")), "/dev/null.2");
     }
 }

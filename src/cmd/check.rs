@@ -8,7 +8,7 @@ mod learn;
 mod plugin;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::analyse::check::{
@@ -237,20 +237,9 @@ fn baseline(path: &Path) -> anyhow::Result<Baseline> {
     let name = path.display().to_string();
     let read = input::read_text(path, MAX_BASELINE).map_err(|error| error.to_string());
     read.and_then(|text| Baseline::parse(&name, &text)).map_err(|error| {
-        let fix = format!("write a new file: rdmactl check -f json > {}", free_path(path));
+        let fix = format!("write a new file: rdmactl check -f json > {}", input::free_path(path));
         Advice::error(format!("--baseline {name}: {error}"), fix)
     })
-}
-
-/// Returns a path that no file has, quoted for a shell: the given path, or this path with a
-/// number.
-fn free_path(path: &Path) -> String {
-    let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-    let numbered =
-        |number: u32| path.with_extension(format!("{number}.{ending}").trim_end_matches('.'));
-    let mut paths = std::iter::once(PathBuf::from(path)).chain((2..100).map(numbered));
-    let free = paths.find(|path| !path.exists()).unwrap_or_else(|| numbered(100));
-    shlex::try_quote(&free.display().to_string()).unwrap_or_default().into_owned()
 }
 
 /// Returns the error for a word that names no check.
@@ -453,7 +442,6 @@ mod tests {
         assert_eq!(fix_of(baseline(&path).unwrap_err()), fix("my run.2.json"));
         std::fs::write(folder.path().join("my run.2.json"), "").unwrap();
         assert_eq!(fix_of(baseline(&path).unwrap_err()), fix("my run.3.json"));
-        assert_eq!(free_path(Path::new("/dev/null")), "/dev/null.2");
     }
 
     #[test]

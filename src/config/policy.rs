@@ -6,8 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ use super::ConfigError;
 use super::check::quoted;
 use super::reader::place_of;
 use crate::hosts::HostSet;
+use crate::input;
 use crate::model::{
     Acceptance, CHECKS, Check, ExpectedValue, Policy, Severity, Thresholds, check, nearest_check,
     selects_check,
@@ -198,22 +198,14 @@ fn is_day(text: &str) -> bool {
 /// # Errors
 /// The file cannot be read, or the text is no policy. The error then has line and column.
 pub fn read_policy(path: &Path) -> Result<Policy, ConfigError> {
-    let text = crate::input::read_text(path, MAX_BYTES).map_err(|error| {
-        let file = new_file(path, &error);
+    let text = input::read_text(path, MAX_BYTES).map_err(|error| {
+        let file = input::free_path(path);
         ConfigError {
             what: format!("cannot read {}: {error}", path.display()),
             fix: format!("name a policy file; write one: rdmactl check --learn {file}"),
         }
     })?;
     parse_policy(path, &text)
-}
-
-/// Returns the name for a new policy, quoted for a shell: the name of a missing file, or another
-/// name beside a file that cannot be read.
-fn new_file(path: &Path, error: &io::Error) -> String {
-    let is_free = error.kind() == io::ErrorKind::NotFound;
-    let path = if is_free { PathBuf::from(path) } else { path.with_extension("new.toml") };
-    shlex::try_quote(&path.display().to_string()).unwrap_or_default().into_owned()
 }
 
 /// Parses the text of a policy file.
@@ -463,7 +455,7 @@ mod tests {
         assert!(fix.ends_with(&format!(" --learn '{}'", missing.display())), "{fix}");
         std::fs::write(&missing, [0xff]).unwrap();
         let fix = read_policy(&missing).unwrap_err().fix;
-        let other = folder.path().join("my site.new.toml");
+        let other = folder.path().join("my site.2.toml");
         assert!(fix.ends_with(&format!(" --learn '{}'", other.display())), "{fix}");
     }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::free_path;
 use crate::capture::{check_place, replace_file};
 use crate::cmd::outcome::{note, say};
 use crate::cmd::{Advice, Outcome};
 use crate::config::write_policy;
+use crate::input::free_path;
 use crate::model::{ExpectedValue, HostReport};
 use crate::names;
 use crate::render::{Note, escape};
