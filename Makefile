@@ -16,6 +16,8 @@ BINARY := $(TARGET_DIR)/release/rdmactl
 DOC := $(DESTDIR)$(PREFIX)/share/doc/rdmactl
 # The portable binary, as packaging/release leaves it.
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
+# Many tests wait for processes and time limits.
+TEST_THREADS := $(shell echo $$((2 * $$(nproc))))
 # Binaries of other toolchains for `make soak`; see packaging/soak.
 SOAK_BINARIES ?=
 
@@ -39,11 +41,11 @@ lint: ## formatting, clippy, the text of comments and messages, and links
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test lab --test lab_full --test lab_chaos -- -D warnings
-	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --locked --no-deps --lib --examples
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --locked --no-deps --lib
 
 test: setup ## installs what it needs; lint, and everything but the long tests of the lab itself
 	packaging/test-builds
-	$(CARGO) test --locked
+	RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test --locked
 	lab/test quick
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab
 

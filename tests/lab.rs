@@ -13,10 +13,12 @@ mod cluster;
 #[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/consumers.rs"]
 mod consumers;
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/iproute2.rs"]
 mod iproute2;
 #[path = "lab/iwarp.rs"]
 mod iwarp;
+#[allow(dead_code, reason = "several test binaries have this module, and none uses all of it")]
 #[path = "lab/older_tools.rs"]
 mod older_tools;
 #[path = "support/fields.rs"]
@@ -68,12 +70,6 @@ fn devices_are_listed_from_every_node() {
 #[test]
 fn checks_name_each_fault_and_their_fixes_end_it() {
     check::assert_fixes_work(&roce(), SET);
-}
-
-#[test]
-fn reports_match_iproute2_on_three_releases() {
-    let lab = roce();
-    iproute2::assert_matched(&lab, SET, ALL);
 }
 
 #[test]
@@ -141,7 +137,7 @@ fn where_root_may_not_log_in_sudo_reads_what_only_root_may() {
     assert_eq!(root["problems"], serde_json::json!([]), "{root}");
     let ping = lab.rdmactl(&["ping", "-H", "n2", "n1", "-l", "user", "--sudo"]);
     let verdict = &ping.json["pairs"][0]["verdict"];
-    assert_eq!((ping.code, &verdict["code"]), (0, &"ok".into()), "{verdict}");
+    assert_eq!((ping.code, &verdict["code"]), (0, &"ok".into()), "{}", ping.json);
 }
 
 #[test]
@@ -169,27 +165,6 @@ fn a_filtered_port_is_not_a_dead_host() {
     lab.lab(&["fault", "udp4791-drop", "n3"]);
     let matrix = lab.matrix(SET, ALL);
     matrix.assert_only("n3", &["roce.udp4791_blocked"], &["connect"]);
-}
-
-/// Soft-RoCE of an older kernel sends a packet again in a busy loop if a firewall of its host
-/// drops the packet. For a datagram, the loop runs in the sending process, which no signal ends.
-/// For a message, the loop runs until the queue pair is destroyed.
-#[test]
-fn an_older_soft_roce_is_not_brought_to_hang_by_its_own_firewall() {
-    let lab = roce();
-    lab.lab(&["fault", "udp4791-drop", "n1"]);
-    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
-    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["connect"]);
-    for pair in matrix.pairs() {
-        let (verdict, at_n1) = (&pair["verdict"], pair["source"] == 0);
-        assert_eq!(verdict["side"], if at_n1 { "source" } else { "target" }, "{verdict}");
-        let expected = "n1 drops its own outgoing RoCE packets (UDP 4791) to 10.10.";
-        assert!(verdict["detail"].as_str().unwrap().contains(expected), "{verdict}");
-        assert_eq!(
-            (&pair["route"]["unreliable"], &pair["datagrams"]),
-            (&false.into(), &Value::Null)
-        );
-    }
 }
 
 #[test]
@@ -261,16 +236,6 @@ fn a_host_without_ib_umad_and_a_login_without_access_are_clear_rows() {
     assert!(verdict["hint"].as_str().unwrap().contains("--sudo"), "{verdict}");
     let allowed = lab.ping(&["--mad", "-H", "n1", "user@n2", "--sudo"], &["n1", "n2"]);
     assert_eq!(allowed.0.code, 0, "{allowed:?}");
-}
-
-#[test]
-fn the_kernel_of_a_host_that_serves_no_mads_is_not_taken_for_a_server() {
-    let lab = roce();
-    let gid = lab.on("n2", "cat /sys/class/infiniband/rxe0/ports/1/gids/0");
-    let answer = lab.rdmactl(&["ping", "--mad", "-H", "n1", "--gid", gid.trim()]);
-    let pair = &answer.json["pairs"][0];
-    assert_eq!((answer.code, &pair["verdict"]["code"]), (1, &"mad.no_reply".into()), "{pair}");
-    assert_eq!(mads(pair), (3, 0), "{pair}");
 }
 
 /// Four nodes share two CPUs, so round-trip times vary by several times. The delays of the test
@@ -358,15 +323,6 @@ fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
         run.join().expect("the run ends")
     });
     matrix.assert_from_some_point_on("n4", "peer.dead");
-}
-
-#[test]
-fn older_tools_are_matched_on_three_releases() {
-    let lab = roce();
-    older_tools::assert_matched(&lab, ALL);
-    for (node, tool) in [("n2", "ibstat"), ("n3", "ibv_devinfo")] {
-        assert_eq!(lab.compat(node, tool), lab.on(node, tool), "{tool} of {node} by -H");
-    }
 }
 
 #[test]

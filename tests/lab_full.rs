@@ -50,6 +50,21 @@ fn findings(matrix: &Matrix) -> Vec<(&str, &Value)> {
 }
 
 #[test]
+fn reports_match_iproute2_on_three_releases() {
+    let lab = roce();
+    iproute2::assert_matched(&lab, SET, ALL);
+}
+
+#[test]
+fn older_tools_are_matched_on_three_releases() {
+    let lab = roce();
+    older_tools::assert_matched(&lab, ALL);
+    for (node, tool) in [("n2", "ibstat"), ("n3", "ibv_devinfo")] {
+        assert_eq!(lab.compat(node, tool), lab.on(node, tool), "{tool} of {node} by -H");
+    }
+}
+
+#[test]
 fn an_odd_number_of_nodes_is_pinged_in_full() {
     roce().matrix("n[1-3]", &["n1", "n2", "n3"]).assert_all_well(6);
 }
@@ -969,6 +984,38 @@ fn a_filter_in_one_direction_differs_from_a_filter_in_both() {
         let heard_by_n2 = if pair["source"] == 0 { "heard_by_source" } else { "heard_by_target" };
         assert_eq!(pair["datagrams"][heard_by_n2], 0, "{pair}");
     }
+}
+
+/// Soft-RoCE of an older kernel sends a packet again in a busy loop if a firewall of its host
+/// drops the packet. For a datagram, the loop runs in the sending process, which no signal ends.
+/// For a message, the loop runs until the queue pair is destroyed.
+#[test]
+fn an_older_soft_roce_is_not_brought_to_hang_by_its_own_firewall() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop", "n1"]);
+    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
+    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["connect"]);
+    for pair in matrix.pairs() {
+        let (verdict, at_n1) = (&pair["verdict"], pair["source"] == 0);
+        assert_eq!(verdict["side"], if at_n1 { "source" } else { "target" }, "{verdict}");
+        let expected = "n1 drops its own outgoing RoCE packets (UDP 4791) to 10.10.";
+        assert!(verdict["detail"].as_str().unwrap().contains(expected), "{verdict}");
+        assert_eq!(
+            (&pair["route"]["unreliable"], &pair["datagrams"]),
+            (&false.into(), &Value::Null)
+        );
+    }
+}
+
+#[test]
+fn the_kernel_of_a_host_that_serves_no_mads_is_not_taken_for_a_server() {
+    let lab = roce();
+    let gid = lab.on("n2", "cat /sys/class/infiniband/rxe0/ports/1/gids/0");
+    let answer = lab.rdmactl(&["ping", "--mad", "-H", "n1", "--gid", gid.trim()]);
+    let pair = &answer.json["pairs"][0];
+    assert_eq!((answer.code, &pair["verdict"]["code"]), (1, &"mad.no_reply".into()), "{pair}");
+    let count = |key: &str| pair["mad"][key].as_u64().unwrap_or_default();
+    assert_eq!((count("sent"), count("answered")), (3, 0), "{pair}");
 }
 
 #[test]
