@@ -16,8 +16,8 @@ BINARY := $(TARGET_DIR)/release/rdmactl
 DOC := $(DESTDIR)$(PREFIX)/share/doc/rdmactl
 # The portable binary, as packaging/release leaves it.
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
-# Many tests wait for processes and time limits.
-TEST_THREADS := $(shell echo $$((2 * $$(nproc))))
+# Two tests run for each processor, because many tests wait for processes and time limits.
+TEST_THREADS = $(or $(RUST_TEST_THREADS),$(shell echo $$((2 * $$(nproc)))))
 # Binaries of other toolchains for `make soak`; see packaging/soak.
 SOAK_BINARIES ?=
 
