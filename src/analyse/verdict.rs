@@ -6,7 +6,7 @@
 mod fix;
 
 pub use fix::{Ends, with_placeholders};
-pub(crate) use fix::{plain_or, plain_set};
+pub(crate) use fix::{fill_names, plain_or, plain_set};
 
 use crate::model::Protocol;
 use crate::model::ping::{

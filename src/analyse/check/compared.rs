@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::majority::majority;
 use super::results::Results;
 use super::{on_host, responding, severity};
-use crate::analyse::verdict::plain_or;
+use crate::analyse::verdict::{fill_names, plain_or};
 use crate::model::{
     Device, ExpectedValue, Finding, GidKind, HostReport, Netdev, Port, Protocol, Severity, Subject,
 };
@@ -383,26 +383,22 @@ impl Member<'_> {
             _ => "",
         };
         let port = match self.subject {
-            Subject::Port(_, number) => number.to_string(),
-            _ => "PORT".to_owned(),
+            Subject::Port(_, number) => Some(number.to_string()),
+            _ => None,
         };
-        let priorities = priorities_for_dcb(expected);
         // Value of IPoIB interfaces: `datagram 2044`.
         let (mode, mtu) = expected.split_once(' ').unwrap_or_default();
         let names = [
-            ("{setting}", plain_or(&self.group, "SETTING")),
-            ("{value}", plain_or(expected, "VALUE")),
-            ("{device}", plain_or(name, "DEVICE")),
-            ("{netdev}", plain_or(name, "NETDEV")),
-            ("{port}", port.as_str()),
-            ("{pci}", plain_or(self.pci.unwrap_or_default(), "PCI")),
-            ("{mode}", plain_or(mode, "MODE")),
-            ("{mtu}", plain_or(mtu, "MTU")),
-            ("{priorities}", priorities.as_str()),
+            ("setting", Some(&*self.group)),
+            ("value", Some(expected)),
+            ("device", Some(name)),
+            ("netdev", Some(name)),
+            ("port", port.as_deref()),
+            ("pci", self.pci),
+            ("mode", Some(mode)),
+            ("mtu", Some(mtu)),
         ];
-        let fix = comparison.fix.to_owned();
-        // A plain name has no braces.
-        names.into_iter().fold(fix, |fix, (placeholder, name)| fix.replace(placeholder, name))
+        fill_names(comparison.fix, names).replace("{priorities}", &priorities_for_dcb(expected))
     }
 }
 

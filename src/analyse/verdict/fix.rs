@@ -85,11 +85,20 @@ impl<'a> Ends<'a> {
             ("address", address.as_deref()),
             ("own_address", own_address.as_deref()),
         ];
-        names.into_iter().fold(fix.to_owned(), |fix, (name, value)| {
-            let value = value.filter(|value| is_plain(value));
-            fix.replace(&format!("{{{name}}}"), value.unwrap_or(&name.to_uppercase()))
-        })
+        fill_names(fix, names)
     }
+}
+
+/// Returns a fix with its names: `device` replaces `{device}`. A name that is missing or no
+/// ordinary shell word stays in capitals.
+pub(crate) fn fill_names<'name>(
+    fix: &str,
+    names: impl IntoIterator<Item = (&'name str, Option<&'name str>)>,
+) -> String {
+    names.into_iter().fold(fix.to_owned(), |fix, (name, value)| {
+        let value = value.filter(|value| is_plain(value));
+        fix.replace(&format!("{{{name}}}"), value.unwrap_or(&name.to_uppercase()))
+    })
 }
 
 /// Returns a fix of the verdict table for documentation: every placeholder in capitals.

@@ -21,7 +21,7 @@ const MAX_LINKS: usize = 40;
 /// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
 /// User ID that the kernel shows for the files of root in a user namespace without root
-/// (`overflowuid`). Elsewhere, the user `nobody` has the ID 65534.
+/// (`overflowuid`). Elsewhere, an account without rights has this user ID.
 const OVERFLOW_UID: u32 = 65_534;
 
 /// Name of a file in an open directory.
