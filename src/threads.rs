@@ -31,6 +31,29 @@ pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
     });
 }
 
+/// Returns the results of `each` for all items, in the order of the items. One thread for each
+/// processor calls `each`.
+///
+/// # Panics
+/// Panics if `each` panics.
+pub fn map<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors.min(items.len());
+    let left = Mutex::new(items.into_iter().enumerate());
+    let results = Mutex::new(Vec::new());
+    at_once(vec![(); threads], |()| {
+        loop {
+            let next = left.lock().next();
+            let Some((place, item)) = next else { return };
+            let result = each(item);
+            results.lock().push((place, result));
+        }
+    });
+    let mut results = results.into_inner();
+    results.sort_unstable_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 /// Calls `work` with a value on a new thread. Returns the value if the system cannot start a
 /// thread.
 pub fn start_with<T: Send + 'static>(
@@ -75,4 +98,22 @@ fn items_run_concurrently_and_once_each() {
     let mut done: Vec<u32> = done.into_inner();
     done.sort_unstable();
     assert!(done.into_iter().eq(0..8));
+}
+
+#[test]
+fn results_have_the_order_of_their_items() {
+    let (say, said) = std::sync::mpsc::channel();
+    let (say, said) = (Mutex::new(say), Mutex::new(said));
+    let first_ends_last = |item: u64| {
+        match item {
+            // With one processor, the last item does not start before.
+            0 => drop(said.lock().recv_timeout(std::time::Duration::from_secs(1))),
+            99 => say.lock().send(()).unwrap(),
+            _ => {}
+        }
+        item * 2
+    };
+    let results = map((0..100).collect(), first_ends_last);
+    assert!(results.into_iter().eq((0..100).map(|item| item * 2)));
+    assert!(map(Vec::new(), first_ends_last).is_empty());
 }

@@ -75,7 +75,7 @@ impl Duplicates {
                 duplicate_address(names, gid.ip(), "packets reach either host", places)
             })),
             limited(macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places))),
-            limited(nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places))),
+            limited(nodes.iter().map(|(guid, places)| duplicate_guid(names, *guid, places))),
             limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))),
         ];
         Self {
@@ -131,7 +131,7 @@ fn machines(inventories: &[Option<&HostReport>]) -> Vec<usize> {
     let mut first = BTreeMap::new();
     let of = |(at, report): (usize, Option<&HostReport>)| {
         let Some(report) = report else { return at };
-        let nodes: BTreeSet<String> = guids(at, report).map(|(guid, _)| guid).collect();
+        let nodes: BTreeSet<Guid> = guids(at, report).map(|(guid, _)| guid).collect();
         let addresses: BTreeSet<GidValue> = gids(at, report).map(|(gid, _)| gid).collect();
         // Without GUIDs and GIDs, hosts cannot be distinguished.
         if nodes.is_empty() || addresses.is_empty() {
@@ -143,16 +143,17 @@ fn machines(inventories: &[Option<&HostReport>]) -> Vec<usize> {
 }
 
 /// Returns the values that more than one host has, with their places.
-fn shared<T: Ord>(values: impl Iterator<Item = (T, Place)>) -> BTreeMap<T, BTreeSet<Place>> {
-    let mut places: BTreeMap<T, BTreeSet<Place>> = BTreeMap::new();
-    for (value, place) in values {
-        places.entry(value).or_default().insert(place);
-    }
-    let is_shared = |places: &BTreeSet<Place>| {
-        places.first().map(|place| place.0) != places.last().map(|place| place.0)
+fn shared<T: Ord + Clone>(
+    values: impl Iterator<Item = (T, Place)>,
+) -> BTreeMap<T, BTreeSet<Place>> {
+    let mut values: Vec<(T, Place)> = values.collect();
+    values.sort_unstable();
+    let of_value = |found: &[(T, Place)]| {
+        let [(value, first), .., (_, last)] = found else { return None };
+        let places = found.iter().map(|(_, place)| place.clone());
+        (first.0 != last.0).then(|| (value.clone(), places.collect()))
     };
-    places.retain(|_, places| is_shared(places));
-    places
+    values.chunk_by(|(a, _), (b, _)| a == b).filter_map(of_value).collect()
 }
 
 fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Place)> {
@@ -185,12 +186,12 @@ fn macs(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place
     })
 }
 
-fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
+fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (Guid, Place)> {
     // The hardware of a removed device may be in another host.
     let devices = report.devices.iter().filter(|device| device.gone_since_ns.is_none());
     let known = devices.filter_map(|device| Some((device, device.node_guid?)));
     let own = known.filter(|(_, guid)| *guid != OF_NO_ADDRESS);
-    own.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
+    own.map(move |(device, guid)| (guid, (host, device.name.clone())))
 }
 
 /// Subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may have
@@ -258,7 +259,7 @@ fn duplicate_mac(names: &[&str], mac: &str, places: &BTreeSet<Place>) -> Warning
     )
 }
 
-fn duplicate_guid(names: &[&str], guid: &str, places: &BTreeSet<Place>) -> Warning {
+fn duplicate_guid(names: &[&str], guid: Guid, places: &BTreeSet<Place>) -> Warning {
     let hosts: BTreeSet<_> = places.iter().map(|place| plain_name(names, place.0)).collect();
     warning(
         WarningCode::GuidDuplicate,

@@ -17,6 +17,7 @@ use crate::compat::ask_everything;
 use crate::hosts::{Host, HostSet};
 use crate::model::{Fabric, HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source, VerbsChild};
+use crate::threads;
 
 use super::{Advice, host_selection};
 
@@ -230,7 +231,7 @@ fn reports(capture: Capture, parts: &Parts) -> Vec<HostReport> {
     let of_host = |(head, entries): (CapturedHost, Vec<Entry>)| {
         report(&head, &Recorded::new(entries, head.taken_ns), parts)
     };
-    capture.hosts.into_iter().map(of_host).collect()
+    threads::map(capture.hosts, of_host)
 }
 
 /// Derives reports from a capture, and records which part of the capture the reports use.

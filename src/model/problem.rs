@@ -133,7 +133,8 @@ impl Problems {
 /// Compares keys name by name, so that `/` sorts before every other character. A comparison of
 /// the texts would sort `a-b` and `a.0` between `a` and `a/b`.
 fn order(a: &str, b: &str) -> Ordering {
-    a.split('/').cmp(b.split('/'))
+    let rank = |byte: u8| if byte == b'/' { None } else { Some(byte) };
+    a.bytes().map(rank).cmp(b.bytes().map(rank))
 }
 
 impl Deref for Problems {

@@ -14,7 +14,8 @@ pub struct Recorded {
 impl Recorded {
     /// Returns the replies of one host. Of several replies to one question, the first counts.
     pub fn new(entries: impl IntoIterator<Item = Entry>, taken_ns: Option<u64>) -> Self {
-        let mut answers = HashMap::new();
+        let entries = entries.into_iter();
+        let mut answers = HashMap::with_capacity(entries.size_hint().0);
         for entry in entries {
             answers.entry(entry.question).or_insert((entry.answer, entry.at_ns));
         }

@@ -459,26 +459,33 @@ fn unread_checks(report: &HostReport) -> BTreeMap<&'static str, CheckResult> {
     if report.failure.is_some() {
         return BTreeMap::new();
     }
-    let unread = |part: &Part| {
-        if !report.parts.has(*part) {
-            return Some(CheckResult::Skip("this part of the report was not read"));
-        }
-        if *part == Part::System && report.system.is_none() {
-            let why = "the settings of the system could not be read";
-            return Some(CheckResult::Unknown(why.into()));
-        }
-        // A problem with a longer key concerns one item of the part only.
-        let problem = report.problems.within(part.word()).first()?;
-        if problem.key != part.word() {
-            return None;
-        }
-        Some(if unreadable::is_absent(report, problem) {
-            CheckResult::Skip("the kernel does not have these values")
-        } else {
-            CheckResult::Unknown(problem.detail.clone())
-        })
+    let unread = |part| Some((part, result_of_unread(report, part)?));
+    let unread: BTreeMap<Part, CheckResult> = Part::ALL.into_iter().filter_map(unread).collect();
+    let worst = |check: &'static Check| {
+        let worst = check.needs.iter().filter_map(|part| unread.get(part)).max()?;
+        Some((check.id, worst.clone()))
     };
-    let worst =
-        |check: &'static Check| Some((check.id, check.needs.iter().filter_map(&unread).max()?));
     CHECKS.iter().filter_map(worst).collect()
+}
+
+/// Returns the result of the checks of a part that a report does not have; `None` if the report
+/// has the part.
+fn result_of_unread(report: &HostReport, part: Part) -> Option<CheckResult> {
+    if !report.parts.has(part) {
+        return Some(CheckResult::Skip("this part of the report was not read"));
+    }
+    if part == Part::System && report.system.is_none() {
+        let why = "the settings of the system could not be read";
+        return Some(CheckResult::Unknown(why.into()));
+    }
+    // A problem with a longer key concerns one item of the part only.
+    let problem = report.problems.within(part.word()).first()?;
+    if problem.key != part.word() {
+        return None;
+    }
+    Some(if unreadable::is_absent(report, problem) {
+        CheckResult::Skip("the kernel does not have these values")
+    } else {
+        CheckResult::Unknown(problem.detail.clone())
+    })
 }

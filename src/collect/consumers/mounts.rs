@@ -53,6 +53,9 @@ fn parse_mount(line: &str) -> Option<Mount> {
 
 /// Decodes octal escapes: the kernel writes white space as `\040` and backslashes as `\134`.
 fn unescape(word: &str) -> String {
+    if !word.contains('\\') {
+        return word.to_owned();
+    }
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word.as_bytes();
     while let [first, behind @ ..] = rest {
@@ -154,24 +157,31 @@ fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {
     if let Some(text) = reader.content("consumers/fstab", "/etc/fstab") {
         all.extend(parse_fstab("/etc/fstab", &text));
     }
-    for name in reader.sorted_names("consumers/units", UNITS) {
-        let path = format!("{UNITS}/{name}");
-        if name.strip_suffix(".mount").is_some()
-            && let Some(text) = reader.content("consumers/units", &path)
-        {
-            all.extend(parse_unit(&path, &text));
-        }
+    let is_mount = |name: &str| name.strip_suffix(".mount").is_some();
+    for (path, text) in files_in(reader, "consumers/units", UNITS, is_mount) {
+        all.extend(parse_unit(&path, &text));
     }
-    for name in reader.sorted_names("consumers/autofs", "/etc") {
-        let path = format!("/etc/{name}");
-        if name.starts_with("auto.")
-            && !matches!(&*name, "auto.master" | "auto.master.d")
-            && let Some(text) = reader.content("consumers/autofs", &path)
-        {
-            all.extend(parse_map(&path, &text));
-        }
+    let is_map =
+        |name: &str| name.starts_with("auto.") && !matches!(name, "auto.master" | "auto.master.d");
+    for (path, text) in files_in(reader, "consumers/autofs", "/etc", is_map) {
+        all.extend(parse_map(&path, &text));
     }
     all
+}
+
+/// Returns the paths and contents of the files of a directory whose names `is_wanted` selects, in
+/// natural order.
+fn files_in(
+    reader: &mut Reader<'_>,
+    key: &str,
+    directory: &str,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<(String, String)> {
+    let mut names = reader.names(key, directory).unwrap_or_default();
+    names.retain(|name| is_wanted(name));
+    names.sort_by(|a, b| crate::names::compare(a, b));
+    let paths = names.iter().map(|name| format!("{directory}/{name}"));
+    paths.filter_map(|path| Some((path.clone(), reader.content(key, &path)?))).collect()
 }
 
 /// Returns the lines with their numbers, without comments and empty lines.
