@@ -158,30 +158,33 @@ fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {
         all.extend(parse_fstab("/etc/fstab", &text));
     }
     let is_mount = |name: &str| name.strip_suffix(".mount").is_some();
-    for (path, text) in files_in(reader, "consumers/units", UNITS, is_mount) {
-        all.extend(parse_unit(&path, &text));
+    for path in paths_in(reader, "consumers/units", UNITS, is_mount) {
+        if let Some(text) = reader.content("consumers/units", &path) {
+            all.extend(parse_unit(&path, &text));
+        }
     }
     let is_map =
         |name: &str| name.starts_with("auto.") && !matches!(name, "auto.master" | "auto.master.d");
-    for (path, text) in files_in(reader, "consumers/autofs", "/etc", is_map) {
-        all.extend(parse_map(&path, &text));
+    for path in paths_in(reader, "consumers/autofs", "/etc", is_map) {
+        if let Some(text) = reader.content("consumers/autofs", &path) {
+            all.extend(parse_map(&path, &text));
+        }
     }
     all
 }
 
-/// Returns the paths and contents of the files of a directory whose names `is_wanted` selects, in
-/// natural order.
-fn files_in(
+/// Returns the paths of the entries of a directory whose names `is_wanted` selects, in natural
+/// order.
+fn paths_in(
     reader: &mut Reader<'_>,
     key: &str,
     directory: &str,
     is_wanted: impl Fn(&str) -> bool,
-) -> Vec<(String, String)> {
+) -> Vec<String> {
     let mut names = reader.names(key, directory).unwrap_or_default();
     names.retain(|name| is_wanted(name));
     names.sort_by(|a, b| crate::names::compare(a, b));
-    let paths = names.iter().map(|name| format!("{directory}/{name}"));
-    paths.filter_map(|path| Some((path.clone(), reader.content(key, &path)?))).collect()
+    names.iter().map(|name| format!("{directory}/{name}")).collect()
 }
 
 /// Returns the lines with their numbers, without comments and empty lines.
