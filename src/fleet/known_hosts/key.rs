@@ -6,6 +6,9 @@ use sha2::{Digest as _, Sha256};
 use ssh_key::public::KeyData;
 use ssh_key::{Certificate, PublicKey};
 
+/// Size in bytes of the two times of a certificate.
+const TIMES: usize = 16;
+
 /// Host key in wire format: a plain key, or a certificate with one.
 #[derive(Debug, Clone)]
 pub struct HostKey {
@@ -23,6 +26,7 @@ impl HostKey {
         }
         // `ssh_key` accepts any vendor, OpenSSH only its own.
         kind.strip_suffix("-cert-v01@openssh.com")?;
+        has_whole_options(blob).then_some(())?;
         let certificate = Certificate::from_bytes(&with_readable_times(blob)?).ok()?;
         // OpenSSH rejects names with a NUL byte, `ssh_key` does not.
         let options = certificate.critical_options().keys().chain(certificate.extensions().keys());
@@ -62,17 +66,41 @@ impl HostKey {
 /// above `i64::MAX`, while `ssh-keygen` writes `u64::MAX` for "forever". The copy is only parsed.
 /// The signature is verified over the original.
 fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
-    const SERIAL_AND_TYPE: usize = 8 + 4;
-    // The key id and the principals stand before the times.
-    let times = after_strings(blob, key_end(blob)? + SERIAL_AND_TYPE, 2)?;
+    let times = times_start(blob)?;
     let mut copy = blob.to_vec();
-    for time in copy.get_mut(times..times + 16)?.chunks_exact_mut(8) {
+    for time in copy.get_mut(times..times + TIMES)?.chunks_exact_mut(8) {
         // Numbers above `i64::MAX` have the first bit set.
         if time.first().is_some_and(|byte| byte & 0x80 != 0) {
             time.copy_from_slice(&i64::MAX.to_be_bytes());
         }
     }
     Some(copy)
+}
+
+/// Returns true if the lists of critical options and extensions have a name and a value for each
+/// item. OpenSSH rejects other lists, `ssh_key` accepts a value that is longer than its list.
+fn has_whole_options(certificate: &[u8]) -> bool {
+    let is_whole = |list: &[u8]| {
+        let mut at = 0;
+        while at < list.len() {
+            let Some(next) = after_strings(list, at, 2) else { return false };
+            at = next;
+        }
+        true
+    };
+    let lists = || {
+        let (critical_options, rest) =
+            take_string(certificate.get(times_start(certificate)? + TIMES..)?)?;
+        Some([critical_options, take_string(rest)?.0])
+    };
+    lists().is_some_and(|lists| lists.into_iter().all(is_whole))
+}
+
+/// Returns the place of the times in a certificate: the start and the end of its validity.
+fn times_start(certificate: &[u8]) -> Option<usize> {
+    const SERIAL_AND_TYPE: usize = 8 + 4;
+    // The key id and the principals stand before the times.
+    after_strings(certificate, key_end(certificate)? + SERIAL_AND_TYPE, 2)
 }
 
 /// Returns the place of the public key in a certificate, which starts with its type and a nonce.
