@@ -26,7 +26,7 @@ impl HostKey {
         }
         // `ssh_key` accepts any vendor, OpenSSH only its own.
         kind.strip_suffix("-cert-v01@openssh.com")?;
-        has_whole_options(blob).then_some(())?;
+        require_whole_options(blob)?;
         let certificate = Certificate::from_bytes(&with_readable_times(blob)?).ok()?;
         // OpenSSH rejects names with a NUL byte, `ssh_key` does not.
         let options = certificate.critical_options().keys().chain(certificate.extensions().keys());
@@ -77,23 +77,19 @@ fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
     Some(copy)
 }
 
-/// Returns true if the lists of critical options and extensions have a name and a value for each
-/// item. OpenSSH rejects other lists, `ssh_key` accepts a value that is longer than its list.
-fn has_whole_options(certificate: &[u8]) -> bool {
-    let is_whole = |list: &[u8]| {
+/// Returns `None` if an item of the critical options or extensions lacks a name or a value.
+/// OpenSSH rejects such lists, `ssh_key` accepts a value that is longer than its list.
+fn require_whole_options(certificate: &[u8]) -> Option<()> {
+    let options = certificate.get(times_start(certificate)? + TIMES..)?;
+    let (critical_options, rest) = take_string(options)?;
+    let (extensions, _) = take_string(rest)?;
+    for list in [critical_options, extensions] {
         let mut at = 0;
         while at < list.len() {
-            let Some(next) = after_strings(list, at, 2) else { return false };
-            at = next;
+            at = after_strings(list, at, 2)?;
         }
-        true
-    };
-    let lists = || {
-        let (critical_options, rest) =
-            take_string(certificate.get(times_start(certificate)? + TIMES..)?)?;
-        Some([critical_options, take_string(rest)?.0])
-    };
-    lists().is_some_and(|lists| lists.into_iter().all(is_whole))
+    }
+    Some(())
 }
 
 /// Returns the place of the times in a certificate: the start and the end of its validity.
