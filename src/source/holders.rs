@@ -1,9 +1,11 @@
 //! Lists the processes that hold sockets and RDMA devices. `live` calls it.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::readlink;
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat, readlinkat_raw};
+use rustix::io::{Errno, retry_on_intr};
 
 use super::{Answer, MORE_HOLDERS};
 
@@ -11,6 +13,13 @@ use super::{Answer, MORE_HOLDERS};
 const LIMIT: usize = 8 * 1024 * 1024;
 
 const DEVICES: &[u8] = b"/dev/infiniband/";
+
+/// Limit of a link in bytes. The links to sockets and devices are shorter, and no other link is
+/// reported.
+const LINK: usize = 512;
+
+/// Bytes of directory entries that one system call reads.
+const ENTRIES: usize = 4 * 1024;
 
 /// Replies to [`Question::Holders`](super::Question::Holders).
 pub(super) fn list() -> Answer {
@@ -23,28 +32,18 @@ fn list_up_to(limit: usize) -> Answer {
     if !fs::exists("/proc/1").unwrap_or(false) {
         push(&mut answer, b"1", b"-");
     }
-    for entry in fs::read_dir("/proc")?.flatten() {
-        let name = entry.file_name();
-        let pid = name.as_bytes();
+    let proc = open_folder(CWD, b"/proc")?;
+    let mut buffer = [MaybeUninit::uninit(); ENTRIES];
+    let mut processes = RawDir::new(proc.as_fd(), &mut buffer);
+    while let Some(process) = processes.next() {
+        let process = process?;
+        let pid = process.file_name().to_bytes();
         if !pid.iter().all(u8::is_ascii_digit) {
             continue;
         }
-        match fs::read_dir(entry.path().join("fd")) {
-            Ok(files) => {
-                for file in files.flatten() {
-                    // The file may be closed by now.
-                    let Ok(target) = readlink(file.path(), Vec::new()) else { continue };
-                    let target = target.as_bytes();
-                    let is_reported =
-                        target.starts_with(b"socket:[") || target.starts_with(DEVICES);
-                    if is_reported && !target.contains(&b'\n') {
-                        push(&mut answer, pid, target);
-                    }
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                push(&mut answer, pid, b"-");
-            }
+        match open_folder(proc.as_fd(), &[pid, b"/fd"].concat()) {
+            Ok(files) => list_files(&files, pid, &mut answer),
+            Err(Errno::ACCESS | Errno::PERM) => push(&mut answer, pid, b"-"),
             // The process has ended.
             Err(_) => {}
         }
@@ -56,6 +55,28 @@ fn list_up_to(limit: usize) -> Answer {
         }
     }
     Ok(answer)
+}
+
+/// Lists the sockets and devices that a process has open. Links relative to the open directory
+/// need no path walk for each file.
+fn list_files(folder: &OwnedFd, pid: &[u8], answer: &mut Vec<u8>) {
+    let mut buffer = [MaybeUninit::uninit(); ENTRIES];
+    let mut files = RawDir::new(folder, &mut buffer);
+    // An error means that the process has ended.
+    while let Some(Ok(file)) = files.next() {
+        let mut link = [MaybeUninit::uninit(); LINK];
+        // The file may be closed by now, and `.` and `..` are no links.
+        let Ok((target, _)) = readlinkat_raw(folder, file.file_name(), &mut link) else { continue };
+        let is_reported = target.starts_with(b"socket:[") || target.starts_with(DEVICES);
+        if is_reported && !target.contains(&b'\n') {
+            push(answer, pid, target);
+        }
+    }
+}
+
+fn open_folder(above: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    retry_on_intr(|| openat(above, name, flags, Mode::empty()))
 }
 
 fn push(answer: &mut Vec<u8>, pid: &[u8], what: &[u8]) {

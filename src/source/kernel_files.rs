@@ -52,16 +52,17 @@ impl KernelFiles {
         let mut count = retry_on_intr(|| read(&file, spare_capacity(&mut page)))?;
         // Most files have a few bytes; their content takes no more memory than that.
         let mut content = page.clone();
-        // In /proc, a read may end at any record.
-        while count > 0 && !(content.len() < PAGE && path.starts_with("/sys/")) {
+        loop {
             if content.len() > limit {
                 return Err(ReadError::TooBig);
+            }
+            if count < minimum_read(path) {
+                return Ok(content);
             }
             page.clear();
             count = retry_on_intr(|| read(&file, spare_capacity(&mut page)))?;
             content.extend_from_slice(&page);
         }
-        Ok(content)
     }
 
     fn open(&self, path: &str) -> Result<OwnedFd, ReadError> {
@@ -103,6 +104,20 @@ impl KernelFiles {
     }
 }
 
+/// Returns the number of bytes that each read of a file returns at least, except the last read.
+/// In /proc, a read may end at any record: only an empty read is known to be the last. The lines
+/// of the TCP tables are shorter than `LINE`: a read that leaves more space than that is the
+/// last. A further read would walk the kernel's whole hash table of sockets (`tcp_seek_last_pos`
+/// in `net/ipv4/tcp_ipv4.c`).
+fn minimum_read(path: &str) -> usize {
+    const LINE: usize = 256;
+    match path {
+        "/proc/net/tcp" | "/proc/net/tcp6" => PAGE - LINE,
+        _ if path.starts_with("/sys/") => PAGE,
+        _ => 1,
+    }
+}
+
 fn open_file(folder: BorrowedFd<'_>, name: &str) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     retry_on_intr(|| openat(folder, name, flags, Mode::empty()))
@@ -129,6 +144,23 @@ mod tests {
         assert!(!read("/proc/self/status").is_empty());
         assert!(read("/proc/self/stat").starts_with(std::process::id().to_string().as_bytes()));
         assert!(read("/proc/self/mounts").len() <= LIMIT + PAGE);
+    }
+
+    #[test]
+    fn a_tcp_table_of_several_pages_is_read_to_its_end() {
+        for (table, address) in [("/proc/net/tcp", "127.0.0.1:0"), ("/proc/net/tcp6", "[::1]:0")] {
+            let Ok(first) = std::net::TcpListener::bind(address) else { continue };
+            let more = (0..150).map(|_| std::net::TcpListener::bind(address).unwrap());
+            let listeners: Vec<_> = more.chain([first]).collect();
+            let content = KernelFiles::default().read(table, 1024 * PAGE).unwrap();
+            let content = String::from_utf8(content).unwrap();
+            assert!(content.len() > 5 * PAGE, "{content}");
+            assert!(content.lines().all(|line| line.len() < PAGE - minimum_read(table)));
+            for listener in listeners {
+                let port = format!(":{:04X} ", listener.local_addr().unwrap().port());
+                assert!(content.contains(&port), "{table} has no {port}");
+            }
+        }
     }
 
     #[test]
