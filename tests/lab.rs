@@ -141,6 +141,19 @@ fn where_root_may_not_log_in_sudo_reads_what_only_root_may() {
 }
 
 #[test]
+fn root_without_the_capability_for_ptrace_knows_that_processes_are_hidden() {
+    let lab = roce();
+    let ask = |prefix: &str| {
+        let answer = lab.on("n2", &format!("{prefix} rdmactl connections --json || true"));
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        answer["hosts"][0]["problems"].clone()
+    };
+    let (all, some) = (ask(""), ask("setpriv --bounding-set=-sys_ptrace"));
+    assert_eq!(all, serde_json::json!([]));
+    assert_eq!(some[0]["key"], "consumers/holders", "{some}");
+}
+
+#[test]
 fn unreachable_hosts_are_one_clear_row_each() {
     let lab = roce();
     lab.lab(&["fault", "power-off", "n1"]);

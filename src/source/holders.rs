@@ -4,7 +4,7 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{CWD, Mode, OFlags, RawDir, openat, readlinkat_raw};
+use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, openat, readlinkat_raw};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Answer, MORE_HOLDERS};
@@ -41,11 +41,11 @@ fn list_up_to(limit: usize) -> Answer {
         if !pid.iter().all(u8::is_ascii_digit) {
             continue;
         }
-        match open_folder(proc.as_fd(), &[pid, b"/fd"].concat()) {
-            Ok(files) => list_files(&files, pid, &mut answer),
-            Err(Errno::ACCESS | Errno::PERM) => push(&mut answer, pid, b"-"),
-            // The process has ended.
-            Err(_) => {}
+        let files = open_folder(proc.as_fd(), &[pid, b"/fd"].concat());
+        let listed = files.and_then(|files| list_files(&files, pid, &mut answer));
+        // With another error, the process has ended.
+        if let Err(Errno::ACCESS | Errno::PERM) = listed {
+            push(&mut answer, pid, b"-");
         }
         if answer.len() > limit {
             let whole = answer[..limit].iter().rposition(|byte| *byte == b'\n');
@@ -59,19 +59,31 @@ fn list_up_to(limit: usize) -> Answer {
 
 /// Lists the sockets and devices that a process has open. Links relative to the open directory
 /// need no path walk for each file.
-fn list_files(folder: &OwnedFd, pid: &[u8], answer: &mut Vec<u8>) {
+///
+/// # Errors
+/// `EACCES`: root without `CAP_SYS_PTRACE` can list the files of a process with more rights, but
+/// cannot read their links (`proc_pid_readlink` in `fs/proc/base.c`).
+fn list_files(folder: &OwnedFd, pid: &[u8], answer: &mut Vec<u8>) -> rustix::io::Result<()> {
     let mut buffer = [MaybeUninit::uninit(); ENTRIES];
     let mut files = RawDir::new(folder, &mut buffer);
-    // An error means that the process has ended.
-    while let Some(Ok(file)) = files.next() {
+    while let Some(file) = files.next() {
+        let file = file?;
+        if file.file_type() != FileType::Symlink {
+            continue;
+        }
         let mut link = [MaybeUninit::uninit(); LINK];
-        // The file may be closed by now, and `.` and `..` are no links.
-        let Ok((target, _)) = readlinkat_raw(folder, file.file_name(), &mut link) else { continue };
+        let target = match readlinkat_raw(folder, file.file_name(), &mut link) {
+            Ok((target, _)) => &*target,
+            Err(error @ (Errno::ACCESS | Errno::PERM)) => return Err(error),
+            // The file may be closed by now.
+            Err(_) => continue,
+        };
         let is_reported = target.starts_with(b"socket:[") || target.starts_with(DEVICES);
         if is_reported && !target.contains(&b'\n') {
             push(answer, pid, target);
         }
     }
+    Ok(())
 }
 
 fn open_folder(above: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<OwnedFd> {
