@@ -71,7 +71,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::print(&error.format(&mut tree), &words),
     };
-    match given.check().and_then(|()| run(&mut cli, &given)) {
+    let run = |()| run(&mut cli, &given).or_else(|error| check::print_plugin_error(&cli, error));
+    match given.check().and_then(run) {
         // Results were printed before; the exit code reports that some may be missing.
         Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
         Err(error) if matches!(error.downcast_ref(), Some(OutputError::Closed)) => {

@@ -946,6 +946,7 @@ fn an_error_of_a_plug_in_is_on_stdout() {
             (&["--policy", "/nowhere/site.toml"], "cannot read /nowhere/site.toml: "),
             (&["--only", "port.dwn"], "--only: no check port.dwn; fix: write for example "),
             (&["-H", "n[1-"], "unclosed bracket"),
+            (&["--from", FLEET, "--save", "/nowhere/x"], "cannot write /nowhere/x: "),
         ] {
             let arguments = [&["check", "--plugin", plugin], flags].concat();
             let (code, stdout, stderr) = rdmactl(&arguments);

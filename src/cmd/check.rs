@@ -16,7 +16,7 @@ use crate::analyse::check::{
 };
 use crate::analyse::connections::connections;
 use crate::analyse::rate::CounterSample;
-use crate::cli::{CheckArgs, Format, Global};
+use crate::cli::{CheckArgs, Cli, Command, Format, Global};
 use crate::clock::{utc_text, wall_ns};
 use crate::config::{policy_schema, read_policy};
 use crate::input;
@@ -37,7 +37,7 @@ use super::listing_output::{Hosts, ListingOutput};
 use super::local::Reports;
 use super::outcome::{note, say};
 use super::watch::{Pace, Watch};
-use super::{Advice, Outcome, connection_flags};
+use super::{Advice, Outcome, connection_flags, terminal};
 
 /// Limit of a baseline file. A finding has some hundred bytes, and names each of its hosts.
 const MAX_BASELINE: u64 = 256 << 20;
@@ -45,17 +45,8 @@ const MAX_BASELINE: u64 = 256 << 20;
 /// Checks the hosts of the flags, or lists the checks.
 ///
 /// # Errors
-/// A flag names no check, or nothing could be read. With `--plugin`, the error is printed as the
-/// result.
+/// A flag names no check, or nothing could be read.
 pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Result<Outcome> {
-    let result = check_hosts(global, args, term);
-    match args.plugin {
-        Some(plugin) => result.or_else(|error| plugin::print_error(plugin, error, term)),
-        None => result,
-    }
-}
-
-fn check_hosts(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
         term.write_stdout(crate::render::column_help::<Checks>())?;
         return Ok(Outcome::Complete);
@@ -111,6 +102,19 @@ fn check_hosts(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Result<
     term.write_stdout(text(global, &view, &report, &reports)?)?;
     reports.saved?;
     Ok(if is_bad { Outcome::Problem } else { outcome })
+}
+
+/// Prints an error of a command with `--plugin` as the result of the plug-in.
+///
+/// # Errors
+/// The command has no `--plugin`: the same error. Or stdout cannot be written.
+pub(super) fn print_plugin_error(cli: &Cli, error: anyhow::Error) -> anyhow::Result<Outcome> {
+    match &cli.command {
+        Some(Command::Check(CheckArgs { plugin: Some(plugin), .. })) => {
+            plugin::print_error(*plugin, error, terminal(&cli.global))
+        }
+        _ => Err(error),
+    }
 }
 
 /// Returns the text of the findings in the format of the flags.
