@@ -168,23 +168,12 @@ impl JsonLimits {
     pub fn check(&self, json: &[u8]) -> Result<usize, OverLimit> {
         let what = self.what;
         let (mut open, mut values, mut memory) = (Vec::<Open<'_>>::new(), 0, 0_usize);
-        let mut word: &[u8] = &[];
         let mut at = 0;
         while let Some(byte) = json.get(at) {
             let begins_value = match byte {
-                b':' => {
-                    if word.contains(&b'\\') {
-                        return Err(OverLimit::Key(what));
-                    }
-                    if let Some(object) = open.last_mut() {
-                        object.of_key = self.list_of(word);
-                        object.is_behind_colon = true;
-                    }
-                    false
-                }
-                b',' => {
+                b':' | b',' => {
                     if let Some(container) = open.last_mut() {
-                        container.is_behind_colon = false;
+                        container.is_behind_colon = *byte == b':';
                     }
                     false
                 }
@@ -221,12 +210,16 @@ impl JsonLimits {
                 }
                 b'"' => {
                     let end = end_of_string(json, at + 1);
-                    word = &json[at + 1..end];
-                    if word.len() > self.string_bytes {
+                    let text = &json[at + 1..end];
+                    if text.len() > self.string_bytes {
                         return Err(OverLimit::String(what, self.string_bytes));
                     }
                     if begins_value {
-                        memory += word.len();
+                        memory += text.len();
+                    } else if text.contains(&b'\\') {
+                        return Err(OverLimit::Key(what));
+                    } else if let Some(object) = open.last_mut() {
+                        object.of_key = self.list_of(text);
                     }
                     end + 1
                 }
@@ -326,6 +319,13 @@ mod tests {
         assert_eq!(over(&format!("[{}]", list_of("", "1", 65_537))), text);
         // The inner lists of a list are short.
         REPORT.check(list_of("netdevs", "{\"a\":[1,2],\"b\":{}}", 16_384).as_bytes()).unwrap();
+    }
+
+    /// A check that read the last string for each colon would take hours.
+    #[test]
+    fn a_text_of_colons_takes_linear_time() {
+        let text = format!("\"{}\"{}", "x".repeat(1 << 20), ":".repeat(8 << 20));
+        REPORT.check(text.as_bytes()).unwrap();
     }
 
     #[test]

@@ -161,12 +161,13 @@ impl Batch<'_> {
     fn contents(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
         let known: HashMap<&[u8], &str> =
             self.paths.iter().map(|path| (path.as_bytes(), *path)).collect();
+        let longest = self.paths.iter().map(|path| path.len()).max().unwrap_or(0);
         let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             // A path may contain colons, for example a PCI address. The first colon that follows
             // a requested path is the end of the path.
-            let mut ends =
-                line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
+            let start = line.iter().take(longest + 1).enumerate();
+            let mut ends = start.filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
             let path = ends.find_map(|at| Some((*known.get(&line[..at])?, at)));
             if let Some((path, at)) = path {
                 found.entry(path).or_default().extend(&line[at + 1..]);
@@ -282,6 +283,14 @@ mod tests {
                 text("0x15b3\n"),
             ]
         );
+    }
+
+    /// A parser that compared the text before each colon with the paths would take hours.
+    #[test]
+    fn a_line_of_colons_takes_linear_time() {
+        let said = format!("/a:x\n{}\n{ERRORS}0\n", ":".repeat(8 << 20));
+        let answers = ask(&[Question::File("/a".into())], said.as_bytes());
+        assert_eq!(answers, [Ok(b"x\n".to_vec())]);
     }
 
     #[test]
