@@ -10,8 +10,9 @@ const MAX_NAMES: usize = 131_072;
 
 /// Limit of a value's text in bytes; the longest known, `node_desc`, has 64.
 const MAX_TEXT: usize = 256;
-/// Limit of a link's target in bytes; links to devices below many bridges have some hundreds.
-const MAX_LINK: usize = 4096;
+/// Limit of a link's target and of a list of CPUs in bytes. Links to devices below many bridges
+/// have some hundreds, and so have lists of CPUs with alternating numbers.
+const MAX_LONG_TEXT: usize = 4096;
 /// Limit of the lines of the kernel log in one reply; the latest ones are used.
 const MAX_LOG_LINES: usize = 4096;
 /// Limit of the characters that a problem quotes from an unexpected text.
@@ -65,6 +66,12 @@ impl<'source> Reader<'source> {
     pub(super) fn text(&mut self, key: &str, path: &str) -> Option<String> {
         let answer = self.ask(&Question::File(path.to_owned()));
         self.decode_text(key, path, answer)
+    }
+
+    /// Like [`Reader::text`], for a file that may have more bytes than a value: a list of CPUs.
+    pub(super) fn long_text(&mut self, key: &str, path: &str) -> Option<String> {
+        let answer = self.ask(&Question::File(path.to_owned()));
+        self.text_up_to(MAX_LONG_TEXT, key, path, answer)
     }
 
     /// Like [`Reader::text`]; `None` also for EINVAL: the kernel has no such value here.
@@ -181,7 +188,7 @@ impl<'source> Reader<'source> {
         if answer.as_ref().is_err_and(ReadError::is_invalid) {
             return None;
         }
-        self.text_up_to(MAX_LINK, key, path, answer)
+        self.text_up_to(MAX_LONG_TEXT, key, path, answer)
     }
 
     /// Removes the entries of a list beyond `limit`, and reports a list that had more.

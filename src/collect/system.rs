@@ -201,7 +201,7 @@ fn count_nodes(names: &[String]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Part;
+    use crate::model::{KernelFaultKind, Part};
     use crate::source::{Answer, Question, ReadError};
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
             .map(|(path, text)| (Question::Dir(path), answer(text)))
             .chain(files.map(|(path, text)| (Question::File(path), answer(text))))
             .chain(links.map(|(path, text)| (Question::Link(path), answer(text))))
-            .chain([(Question::KernelLog("mlx5_core \nNETDEV WATCHDOG: ".into()), answer(log))])
+            .chain([(Question::KernelLog("mlx5_core\nNETDEV WATCHDOG: ".into()), answer(log))])
             .collect()
     }
 
@@ -404,9 +404,26 @@ mod tests {
     }
 
     #[test]
+    fn a_card_without_a_driver_is_idle_and_its_faults_are_read() {
+        let driver = Question::Link("/sys/bus/pci/devices/0000:5d:00.0/driver".into());
+        let absent = || Err(ReadError::from("ENOENT".to_owned()));
+        let id = Question::File("/sys/bus/pci/devices/0000:5d:00.0/device".into());
+        let log = "3,1,7,-;mlx4_core: probe of 0000:5d:00.0 failed with error -12\n";
+        let tags = Question::KernelLog("mlx4_core\nmlx5_core\nNETDEV WATCHDOG: ".into());
+        let changes =
+            [(driver, absent()), (id, Ok(b"0x1003\n".into())), (tags, Ok(log.as_bytes().into()))];
+        let (system, problems) = changed(&changes, "system");
+        let idle = &system.idle_functions.unwrap()[0];
+        assert_eq!((idle.driver.as_deref(), &*idle.rdma_module), (None, "mlx4_ib"), "{problems:?}");
+        let faults = system.kernel_faults.unwrap();
+        assert_eq!(faults[0].kind, KernelFaultKind::Probe);
+        assert_eq!(faults[0].pci.as_deref(), Some("0000:5d:00.0"));
+    }
+
+    #[test]
     fn older_lines_of_the_kernel_log_are_reported() {
         let log = |count: usize| {
-            let question = Question::KernelLog("mlx5_core \nNETDEV WATCHDOG: ".into());
+            let question = Question::KernelLog("mlx5_core\nNETDEV WATCHDOG: ".into());
             let lines = "3,1,7,-;mlx5_core 0000:5d:00.0: x\n".repeat(count);
             let fault = "3,0,6,-;mlx5_core 0000:5d:00.0: High temperature on sensors\n";
             let log = format!("{fault}{lines}").into_bytes();

@@ -43,9 +43,11 @@ fn list_up_to(limit: usize) -> Answer {
         }
         let files = open_folder(proc.as_fd(), &[pid, b"/fd"].concat());
         let listed = files.and_then(|files| list_files(&files, pid, &mut answer));
-        // With another error, the process has ended.
-        if let Err(Errno::ACCESS | Errno::PERM) = listed {
-            push(&mut answer, pid, b"-");
+        match listed {
+            // The process has ended.
+            Ok(()) | Err(Errno::NOENT | Errno::SRCH) => {}
+            // The files of the process are hidden, or the system lacks memory or descriptors.
+            Err(_) => push(&mut answer, pid, b"-"),
         }
         if answer.len() > limit {
             let whole = answer[..limit].iter().rposition(|byte| *byte == b'\n');
@@ -74,9 +76,9 @@ fn list_files(folder: &OwnedFd, pid: &[u8], answer: &mut Vec<u8>) -> rustix::io:
         let mut link = [MaybeUninit::uninit(); LINK];
         let target = match readlinkat_raw(folder, file.file_name(), &mut link) {
             Ok((target, _)) => &*target,
-            Err(error @ (Errno::ACCESS | Errno::PERM)) => return Err(error),
-            // The file may be closed by now.
-            Err(_) => continue,
+            // The file is closed by now.
+            Err(Errno::NOENT) => continue,
+            Err(error) => return Err(error),
         };
         let is_reported = target.starts_with(b"socket:[") || target.starts_with(DEVICES);
         if is_reported && !target.contains(&b'\n') {

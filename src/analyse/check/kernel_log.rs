@@ -73,6 +73,12 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
             }
             continue;
         };
+        if faults.is_empty() && has_no_card(report) {
+            for rule in &RULES {
+                results.skip(host, rule.id, "the host has no RDMA card");
+            }
+            continue;
+        }
         for rule in &RULES {
             let mut is_clean = true;
             for fault in faults.iter().filter(|fault| fault.kind == rule.kind) {
@@ -88,6 +94,12 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
             }
         }
     }
+}
+
+/// True if no function of a PCI card has or could have an RDMA device.
+fn has_no_card(report: &HostReport) -> bool {
+    let idle = report.system.as_ref().and_then(|system| system.idle_functions.as_ref());
+    idle.is_some_and(Vec::is_empty) && report.devices.iter().all(|device| device.pci.is_none())
 }
 
 fn finding(report: &HostReport, fault: &KernelFault, rule: &FaultRule) -> Finding {

@@ -28,16 +28,18 @@ fn read_imports(reader: &mut Reader<'_>) -> Vec<LustreImport> {
     let (mut all, mut known) = (Vec::new(), HashSet::new());
     for folder in folders(&CLIENTS) {
         for name in reader.sorted_names(key, &folder) {
-            if !known.insert(name.clone()) {
+            if known.contains(&name) {
                 continue;
             }
             if all.len() == MAX {
                 reader.report_too_long(key, &folder, MAX);
                 return all;
             }
+            // Since Lustre 2.17, only the directory in debugfs has the file.
             let path = format!("{folder}/{name}/import");
             if let Some(text) = reader.content(&format!("{key}/{name}"), &path) {
-                all.push(parse_import(name, &text));
+                all.push(parse_import(name.clone(), &text));
+                known.insert(name);
             }
         }
     }
@@ -105,4 +107,26 @@ fn an_import_is_read_in_both_forms() {
     }
     let none = parse_import("x".into(), "current_connection: \"<none>\"\n");
     assert_eq!((none.current, none.nids), (None, Vec::new()));
+}
+
+#[test]
+fn an_import_may_be_in_debugfs_alone() {
+    use crate::source::{Entry, Question, ReadError, Recorded};
+
+    let (new, old) = ("/sys/fs/lustre/osc", "/sys/kernel/debug/lustre/osc");
+    let entry = |question, answer| Entry { question, answer, at_ns: None };
+    let import = |folder: &str| Question::File(format!("{folder}/fs-OST0000-osc-ffff/import"));
+    let names = || Ok(b"fs-OST0000-osc-ffff\n".to_vec());
+    let source = Recorded::new(
+        [
+            entry(Question::Dir(new.into()), names()),
+            entry(import(new), Err(ReadError::from("ENOENT".to_owned()))),
+            entry(Question::Dir(old.into()), names()),
+            entry(import(old), Ok(b"current_connection: \"10.0.0.1@tcp\"\n".to_vec())),
+        ],
+        None,
+    );
+    let imports = read_imports(&mut Reader::new(&source));
+    let current: Vec<_> = imports.iter().map(|import| import.current.as_deref()).collect();
+    assert_eq!(current, [Some("10.0.0.1@tcp")]);
 }

@@ -35,9 +35,11 @@ fn parse(text: &str) -> Vec<SmbServer> {
             (server.is_rdma, server.is_connected) = (true, Some(false));
         } else if let Some(rest) = line.strip_prefix("SMBDirect") {
             server.is_rdma = true;
-            // In kernels up to 6.17, SMBD_CONNECTED of enum smbd_connection_status is 2.
-            let status = rest.split_once("transport status: ").map(|(_, status)| status.trim());
-            server.is_connected = status.map(|status| status == "2" || status == "CONNECTED");
+            // In kernels up to 6.17, SMBD_CONNECTED of enum smbd_connection_status is 2. Later
+            // kernels print the name, and then the number in brackets.
+            let status = rest.split_once("transport status: ").map(|(_, status)| status);
+            let word = status.and_then(|status| status.split_whitespace().next());
+            server.is_connected = word.map(|word| word == "2" || word == "CONNECTED");
         } else if line == "RDMA" || line.starts_with("RDMA ") {
             server.is_rdma = true;
         } else if let Some(words) = line.strip_prefix("Capabilities:") {
@@ -72,10 +74,14 @@ fn each_server_has_its_transport() {
         2) ConnectionId: 0x2 Hostname: other\nTCP status: 1 Instance: 1\n\
         \t\tServer interfaces: 1\tLast updated: 3 seconds ago\n\t\t1)\tSpeed: 100Gbps\n\
         \t\t\tCapabilities: rdma rss\n\t\t\tIPv4: 10.0.0.10\n\
-        3) ConnectionId: 0x3 Hostname: gone\nSMBDirect transport not available\n";
+        3) ConnectionId: 0x3 Hostname: gone\nSMBDirect transport not available\n\
+        4) ConnectionId: 0x4 Hostname: new\nSMBDirect protocol version: 0x100 transport status: CONNECTED (13)\n\
+        5) ConnectionId: 0x5 Hostname: lost\nSMBDirect protocol version: 0x100 transport status: DISCONNECTED (18)\n";
     let all = parse(text);
-    assert_eq!(all.len(), 3, "{all:?}");
+    assert_eq!(all.len(), 5, "{all:?}");
     assert!(all[0].is_rdma && all[0].is_connected == Some(true) && all[0].kernel_can);
     assert!(!all[1].is_rdma && all[1].rdma_addresses.len() == 1);
     assert_eq!((all[2].is_rdma, all[2].is_connected), (true, Some(false)));
+    assert_eq!((all[3].is_rdma, all[3].is_connected), (true, Some(true)));
+    assert_eq!((all[4].is_rdma, all[4].is_connected), (true, Some(false)));
 }

@@ -41,7 +41,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
         linked.and_then(|folder| pci_link::read_virtual_functions(reader, name, folder));
     let cpus = folder.filter(|_| has_details).map(|folder| format!("{folder}/local_cpulist"));
     let local_cpus = cpus
-        .and_then(|path| reader.text(&key("local_cpus"), &path))
+        .and_then(|path| reader.long_text(&key("local_cpus"), &path))
         .filter(|cpus| !cpus.is_empty());
     let numbers = read_port_numbers(reader, name);
     let parent = DeviceFacts {

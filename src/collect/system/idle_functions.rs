@@ -25,12 +25,20 @@ const MODULES: [(&str, &str); 13] = [
 ];
 
 /// Drivers by vendor, for InfiniBand and Omni-Path controllers without a driver.
-const VENDORS: [(&str, &str); 3] =
-    [("0x15b3", "mlx5_core"), ("0x8086", "hfi1"), ("0x1077", "ib_qib")];
+const VENDORS: [(&str, &str); 2] = [("0x8086", "hfi1"), ("0x1077", "ib_qib")];
+
+/// Vendor whose Ethernet controllers support RDMA, too.
+const MELLANOX: &str = "0x15b3";
 
 /// Returns true for a module that makes RDMA devices.
 pub(super) fn is_rdma_module(name: &str) -> bool {
     MODULES.iter().any(|(_, module)| *module == name)
+}
+
+/// Returns the driver of a function: the bound one, else the one that makes its RDMA device.
+pub(super) fn driver(function: &IdleFunction) -> Option<&str> {
+    let of_module = MODULES.iter().find(|(_, module)| *module == function.rdma_module);
+    function.driver.as_deref().or(of_module.map(|(driver, _)| *driver))
 }
 
 /// Driver that makes one RDMA device for all functions of a card: function 4 has it, and
@@ -80,8 +88,12 @@ fn read_function(
     let before = reader.problems.len();
     let driver = reader.link(&key, &path("driver")).and_then(|target| last_part(&target));
     let vendor = reader.text(&key, &path("vendor"))?;
+    let device = reader.text(&key, &path("device"))?;
     let is_fabric = class.starts_with("0x0207") || class.starts_with("0x0208");
     let of_vendor = || {
+        if vendor == MELLANOX {
+            return Some(mellanox_driver(&device));
+        }
         let entry = VENDORS.iter().find(|(id, _)| is_fabric && *id == vendor);
         entry.map(|(_, driver)| *driver)
     };
@@ -93,12 +105,21 @@ fn read_function(
     if is_virtual || is_of_bond || reader.problems.len() > before {
         return None;
     }
-    let device = reader.text(&key, &path("device"))?;
     if ETHERNET_ONLY.contains(&(vendor.as_str(), device.as_str())) {
         return None;
     }
     let id = format!("{}:{}", vendor.trim_start_matches("0x"), device.trim_start_matches("0x"));
     Some(IdleFunction { pci, id, driver, rdma_module: (*module).to_owned() })
+}
+
+/// Returns the driver of a controller of Mellanox: `mlx4_core` up to ConnectX-3 Pro
+/// (`mlx4_pci_table` of `drivers/net/ethernet/mellanox/mlx4/main.c`).
+fn mellanox_driver(device: &str) -> &'static str {
+    let number = device.strip_prefix("0x").and_then(|hex| u16::from_str_radix(hex, 16).ok());
+    match number {
+        Some(0x1002..=0x1010 | 0x6340..=0x676e) => "mlx4_core",
+        _ => "mlx5_core",
+    }
 }
 
 /// Returns true if an interface of a function is a member of the bond that a port of the card

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Reader;
 use super::super::sysfs::is_pci_address;
+use super::idle_functions::driver;
 use crate::model::{HostReport, IdleFunction, KernelFault, KernelFaultKind};
 
 const KEY: &str = "system/kernel_faults";
@@ -17,7 +18,7 @@ const MAX_FAULTS: usize = 1024;
 ///
 /// Sources in the kernel: `events.c`, `health.c`, `cmd.c` and `main.c` of the mlx5 driver,
 /// `drivers/base/firmware_loader/main.c`, `drivers/base/dd.c`.
-const PATTERNS: [(&[&str], KernelFaultKind); 12] = [
+const PATTERNS: [(&[&str], KernelFaultKind); 13] = [
     (&["Port module event[error]", "High Temperature"], KernelFaultKind::Temperature),
     (&["Port module event[error]"], KernelFaultKind::Cable),
     (&["High temperature on sensors"], KernelFaultKind::Temperature),
@@ -30,6 +31,7 @@ const PATTERNS: [(&[&str], KernelFaultKind); 12] = [
     (&["probe", "failed with error"], KernelFaultKind::Probe),
     (&[WATCHDOG, "timed out"], KernelFaultKind::TransmitTimeout),
     (&["probe of", "failed"], KernelFaultKind::Probe),
+    (&["init_one", "failed with error code"], KernelFaultKind::Probe),
 ];
 
 /// Reads the messages of the drivers; `None` if the log could not be read.
@@ -41,21 +43,26 @@ pub(super) fn read(
     let of_devices = report.devices.iter().filter(|device| device.pci.is_some());
     let drivers: BTreeSet<&str> = of_devices
         .filter_map(|device| device.driver.as_deref())
-        .chain(idle.into_iter().flatten().filter_map(|function| function.driver.as_deref()))
+        .chain(idle.into_iter().flatten().filter_map(driver))
         .collect();
     if drivers.is_empty() {
         return Some(Vec::new());
     }
-    let of_drivers = drivers.iter().map(|driver| format!("{driver} "));
-    let tags: Vec<String> = of_drivers.chain([WATCHDOG.to_owned()]).collect();
+    let tags: Vec<&str> = drivers.iter().copied().chain([WATCHDOG]).collect();
     let log = reader.kernel_log(KEY, tags.join("\n"))?;
-    let is_wanted = |text: &str| {
-        !text.starts_with(WATCHDOG)
-            || drivers.iter().any(|driver| text.contains(&format!("({driver})")))
+    let is_wanted = |text: &str| match text.strip_prefix(WATCHDOG) {
+        Some(rest) => drivers.iter().any(|driver| rest.contains(&format!("({driver})"))),
+        None => drivers.iter().any(|driver| is_of(driver, text)),
     };
     let mut faults = find(&log, is_wanted);
     reader.truncate(KEY, "/dev/kmsg", MAX_FAULTS, &mut faults);
     Some(faults)
+}
+
+/// True for a message of a driver: `mlx5_core 0000:5c:00.0: …`. `drivers/base/dd.c` before Linux
+/// 6.10 prints `mlx5_core: probe of 0000:5c:00.0 failed …`.
+fn is_of(driver: &str, text: &str) -> bool {
+    text.strip_prefix(driver).is_some_and(|rest| rest.starts_with([' ', ':']))
 }
 
 /// Returns the faults of a log, one for each kind and PCI address.
@@ -141,6 +148,15 @@ mod tests {
                 Some(KernelFaultKind::Probe),
             ),
             (
+                "mlx4_core: probe of 0000:b1:00.0 failed with error -12",
+                Some(KernelFaultKind::Probe),
+            ),
+            (
+                "mlx5_core 0000:5c:00.0: init_one:1371:(pid 7): mlx5_load_one failed with error \
+                 code -22",
+                Some(KernelFaultKind::Probe),
+            ),
+            (
                 "NETDEV WATCHDOG: ens1f0np0 (mlx5_core): transmit queue 3 timed out 5000 ms",
                 Some(KernelFaultKind::TransmitTimeout),
             ),
@@ -152,6 +168,12 @@ mod tests {
         ] {
             assert_eq!(kind(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_driver_ends_with_a_blank_or_a_colon() {
+        assert!(is_of("ice", "ice 0000:5c:00.0: x") && is_of("ice", "ice: probe of 0000:5c:00.0"));
+        assert!(!is_of("ice", "iced tea") && !is_of("ice", "x ice 1"));
     }
 
     #[test]
