@@ -69,8 +69,11 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
         learn::check_file(path)?;
     }
     let parts = parts(args, &options.selection);
-    let mut reports = match args.sample {
-        None => read_with_progress(&flags_of_read(global, args), term, &parts)?,
+    let (mut reports, of_agents) = match args.sample {
+        None => {
+            let reports = read_with_progress(&flags_of_read(global, args), term, &parts)?;
+            (reports, Outcome::Complete)
+        }
         Some(time) => read_twice(global, term, parts, time)?,
     };
     options.ping = pairs.map(|pairs| active::run(pairs, global, term)).transpose()?;
@@ -101,7 +104,7 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
     }
     term.write_stdout(text(global, &view, &report, &reports)?)?;
     reports.saved?;
-    Ok(if is_bad { Outcome::Problem } else { outcome })
+    Ok(if is_bad { Outcome::Problem } else { outcome.and(of_agents) })
 }
 
 /// Prints an error of a command with `--plugin` as the result of the plug-in.
@@ -206,30 +209,36 @@ fn selection(args: &CheckArgs) -> anyhow::Result<Selection> {
     Ok(Selection { only: args.only.clone(), skip: args.skip.clone() })
 }
 
-/// Reads the hosts twice. The counters of the second report have their changes.
+/// Reads the hosts twice. The counters of the second report have their changes. The outcome is
+/// incomplete if an agent may still run.
 fn read_twice(
     global: &Global,
     term: Term,
     parts: Parts,
     time: Duration,
-) -> anyhow::Result<Reports> {
+) -> anyhow::Result<(Reports, Outcome)> {
     let twice = Global { count: Some(2), ..global.clone() };
     // A host may need longer than the interval.
     let pace = Pace { every: time, limit: global.timeout, flag: "--sample" };
     let mut watch = Watch::start_at(&twice, pace, parts, 0)?;
     let first = watch.next()?;
     let second = watch.next()?;
+    let mut outcome = Outcome::Complete;
     for left in watch.end() {
+        outcome = Outcome::Incomplete;
         say(term, &note(&left));
     }
-    match (first, second) {
+    let reports = match (first, second) {
         (Some(first), Some(mut second)) => {
             CounterSample::of(&first.hosts).add_rates(&mut second.hosts);
-            Ok(second)
+            second
         }
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(Advice::error("a signal ended the run before the first sample", "retry")),
-    }
+        (Some(only), None) => only,
+        (None, _) => {
+            return Err(Advice::error("a signal ended the run before the first sample", "retry"));
+        }
+    };
+    Ok((reports, outcome))
 }
 
 fn policy(args: &CheckArgs) -> anyhow::Result<Policy> {

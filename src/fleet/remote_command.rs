@@ -193,9 +193,10 @@ pub(super) fn upload_directories(nonce: Nonce) -> String {
 }
 
 /// Returns the command that checks if a process exists. It exits with 0 if the process exists,
-/// with 3 if the process does not exist, and with 4 if another process has its number.
-pub fn is_there(process: Process) -> String {
-    in_sh(&seek(process))
+/// with 3 if the process does not exist, with 4 if another process has its number, and with 5 if
+/// `/proc` hides the processes of other users.
+pub fn is_there(process: Process, privilege: Privilege) -> String {
+    in_sh(&seek(process, privilege))
 }
 
 /// Returns the command that kills a process, unless another process has its number by then. The
@@ -204,13 +205,25 @@ pub fn is_there(process: Process) -> String {
 pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
     let kill = kill_as(privilege, &process.pid.to_string());
-    in_sh(&format!("{group}[ x$g = x1 ] && exit 1; {}; {kill} || exit 1", seek(process)))
+    let seek = seek(process, privilege);
+    in_sh(&format!("{group}[ x$g = x1 ] && exit 1; {seek}; {kill} || exit 1"))
 }
 
-fn seek(process: Process) -> String {
+fn seek(process: Process, privilege: Privilege) -> String {
     let Process { pid, start_ticks } = process;
-    let read = read_stat(pid);
-    format!("{read} || exit 3; set -- ${{s##*) }}; [ \"${{20}}\" = {start_ticks} ] || exit 4")
+    let (read, hidden) = (read_stat(pid), exit_if_hidden(privilege));
+    format!(
+        "{read} || {{ {hidden}exit 3; }}; set -- ${{s##*) }}; [ \"${{20}}\" = {start_ticks} ] || exit 4"
+    )
+}
+
+/// Returns the script that exits with 5 if the login cannot see the processes of root: the mount
+/// option `hidepid` of `/proc` hides all processes of other users, process 1 among them.
+fn exit_if_hidden(privilege: Privilege) -> &'static str {
+    match privilege {
+        Privilege::Login => "",
+        Privilege::Sudo => "[ -r /proc/1/stat ] || exit 5; ",
+    }
 }
 
 /// Returns the script that reads the state of a process into `s`. Field 2, the name, may have any
@@ -242,17 +255,19 @@ fn kill_as(privilege: Privilege, target: &str) -> String {
 
 /// Returns the command that kills an agent without a greeting, and the group of `leader`.
 ///
-/// It exits with 0 if it killed a process, and with 3 if it found none. One character of the
-/// nonce is in brackets, so that the command does not find itself. One `grep` searches all
-/// processes, because starting a process is slow on a host that swaps.
+/// It exits with 0 if it killed a process, with 3 if it found none, and with 5 if `/proc` hides
+/// the processes of other users. One character of the nonce is in brackets, so that the command
+/// does not find itself. One `grep` searches all processes, because starting a process is slow on
+/// a host that swaps.
 pub fn kill_unseen(nonce: Nonce, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
     let kill = kill_as(privilege, "${p%/cmdline}");
     let nonce = nonce.to_string();
     let (first, rest) = nonce.split_at(1);
+    let hidden = exit_if_hidden(privilege);
     in_sh(&format!(
         "{group}r=${{g:-3}}; for p in $(grep -ls \"[{first}]{rest}\" /proc/[0-9]*/cmdline); do \
-         p=${{p#/proc/}}; {kill} && r=0; done; exit $r"
+         p=${{p#/proc/}}; {kill} && r=0; done; [ $r = 3 ] && {{ {hidden}exit 3; }}; exit $r"
     ))
 }
 

@@ -73,8 +73,9 @@ impl Program {
         deadline: Deadline,
     ) -> HostResult<Uploaded> {
         let pipe = access.exec(&self.command(nonce), deadline)?;
-        let output = pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?;
-        Uploaded::of(&output, nonce).map_err(|failure| match failure.reason {
+        let output = pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline);
+        let uploaded = output.and_then(|output| Uploaded::of(&output, nonce));
+        uploaded.map_err(|failure| match failure.reason {
             // The script reported the failure, and has removed the file and the directory.
             Reason::NoAgent => failure,
             _ => match access.run(&remote_command::remove_uploaded(nonce), Deadline::after(REMOVE))

@@ -361,12 +361,14 @@ fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
             .exit
             .status
     };
-    assert_eq!(ask(remote_command::is_there(other)), Some(3));
-    assert_eq!(ask(remote_command::is_there(later)), Some(4));
-    assert_eq!(ask(remote_command::is_there(process)), Some(0));
+    assert_eq!(ask(remote_command::is_there(other, Privilege::Login)), Some(3));
+    // Process 1 can be seen here, so that no other user's process is hidden.
+    assert_eq!(ask(remote_command::is_there(other, Privilege::Sudo)), Some(3));
+    assert_eq!(ask(remote_command::is_there(later, Privilege::Login)), Some(4));
+    assert_eq!(ask(remote_command::is_there(process, Privilege::Login)), Some(0));
     // A login that may start no process still finds it.
     let without_programs = |command| format!("PATH=/none; export PATH; {command}");
-    assert_eq!(ask(without_programs(remote_command::is_there(process))), Some(0));
+    assert_eq!(ask(without_programs(remote_command::is_there(process, Privilege::Login))), Some(0));
     assert_eq!(ask(remote_command::kill(later, Some(later), Privilege::Login)), Some(4));
     assert_eq!(ask(remote_command::kill(process, None, Privilege::Login)), Some(0));
     let exit = stuck.wait(seconds(5)).unwrap();

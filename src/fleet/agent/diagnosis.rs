@@ -286,8 +286,9 @@ impl Agent {
                 AgentCheck::Gone
             }
             AgentLink::Local(_) => AgentCheck::Running,
-            AgentLink::Remote(access, _) => {
-                AgentCheck::of_search(self.run_there(access, timeout, remote_command::is_there))
+            AgentLink::Remote(access, privilege) => {
+                let seek = |process| remote_command::is_there(process, *privilege);
+                AgentCheck::of_search(self.run_there(access, timeout, seek))
             }
         }
     }
