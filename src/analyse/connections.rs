@@ -58,6 +58,11 @@ fn judge(index: &Index<'_>, fleet: &Fleet<'_>) -> Vec<Connection> {
     p9::judge(index, &mut all);
     // The last step: a channel that no other consumer claimed belongs to a process.
     process::judge(index, fleet, &mut all);
+    if let Some(unassigned) = index.unassigned() {
+        for connection in &mut all {
+            connection.missing.push(unassigned.clone());
+        }
+    }
     builder::set_ids(&index.report.host, &mut all);
     all
 }

@@ -8,8 +8,8 @@
 use std::mem::size_of;
 
 use crate::model::{
-    Counter, Device, EthernetCounter, Fabric, FabricNode, FabricPort, Gid, Netdev, Port, Problem,
-    Resource, TcpSocket,
+    Counter, Device, EthernetCounter, Fabric, FabricNode, FabricPort, Gid, KernelFault, Netdev,
+    Port, Problem, Resource, TcpSocket,
 };
 
 /// Limits of one JSON text.
@@ -84,6 +84,8 @@ pub const REPORT: JsonLimits = JsonLimits {
         // 10,000 queue pairs, each with its completion queues and ten memory regions.
         list::<Resource>("resources", 131_072),
         list::<TcpSocket>("sockets", 131_072),
+        // One of each kind for each card.
+        list::<KernelFault>("kernel_faults", 1_024),
         // One problem for each unreadable file: 64 devices, 2 ports, 256 GIDs of two files.
         list::<Problem>("problems", 65_536),
         // Lists of numbers and words.

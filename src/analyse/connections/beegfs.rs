@@ -12,7 +12,7 @@ mod tcp;
 mod verdict;
 
 use log::Log;
-use memory::pinned;
+use memory::{pinned, recommended};
 use server::{Server, attach_channels, find_ends};
 use tcp::RdmaReachability;
 
@@ -32,8 +32,9 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     attach_channels(index, &log, &mut servers);
     find_ends(&log, &mut servers);
     let reachability = RdmaReachability::new(index, fleet, &log);
+    let recommended = recommended(index.report);
     all.extend(servers.iter().map(|server| Connection {
-        memory: pinned(index.report, server.client, server.node, fleet.beegfs_clients),
+        memory: pinned(index.report, recommended, server, fleet.beegfs_clients),
         ..verdict::judge(server, index, &reachability)
     }));
     judge_own_servers(index, all);
@@ -48,7 +49,7 @@ fn judge_own_servers(index: &Index<'_>, all: &mut Vec<Connection>) {
             row.consumer.pid = Some(holder.pid);
             row
         };
-        let channels = index.served_channels(|channel| channel.pid == Some(holder.pid));
+        let channels = index.channels_served_by(holder.pid);
         all.extend(clients::over_rdma(name, &channels, row));
         let portals = index.listeners_of(holder).map(Portal::of_port);
         let sockets: Vec<_> = portals.flat_map(|portal| index.sockets_of_portal(portal)).collect();

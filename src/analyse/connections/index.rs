@@ -1,6 +1,6 @@
 //! Index of the channels, sockets and processes of one host, by address, port and PID.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,6 +8,11 @@ use super::channel::{Channel, channels};
 use super::portal::Portal;
 use crate::analyse::grouped;
 use crate::model::{Consumers, Device, Holder, HostReport, Owner, Resource, TcpSocket, TcpState};
+
+/// Limit of the channels, and of the sockets, in all connections of a host. All mounts of a
+/// server share their sockets: 5,000 mounts with 16 sockets make 80,000. A hostile host could
+/// report 65,536 mounts that share 131,072 sockets, which would fill the memory of the operator.
+const MAX_CLAIMED: usize = 262_144;
 
 pub(super) struct Index<'report> {
     pub(super) host: usize,
@@ -25,13 +30,44 @@ pub(super) struct Index<'report> {
     pub(super) hidden_channels: Option<String>,
     /// Ports with RDMA listeners.
     listeners: HashSet<u16>,
+    /// Channels by process.
+    channels_of: BTreeMap<u32, Vec<usize>>,
+    /// TCP ports of the sockets that listen, by inode.
+    listening: HashMap<u64, u16>,
     /// Local addresses of sockets.
     addresses: HashSet<IpAddr>,
     /// Process that holds a socket, by inode of the socket.
     pub(super) holders: HashMap<u64, &'report Holder>,
     pub(super) processes: HashMap<u32, &'report Holder>,
-    claimed_channels: RefCell<HashSet<usize>>,
-    claimed_sockets: RefCell<HashSet<usize>>,
+    claimed_channels: Claims,
+    claimed_sockets: Claims,
+}
+
+/// Channels or sockets that connections have claimed.
+struct Claims {
+    claimed: RefCell<HashSet<usize>>,
+    /// Number of further claims before the limit.
+    left: Cell<usize>,
+}
+
+impl Claims {
+    fn new() -> Self {
+        Self { claimed: RefCell::default(), left: Cell::new(MAX_CLAIMED) }
+    }
+
+    /// Claims and returns the candidates that are wanted, up to the limit.
+    fn claim<'all, T>(
+        &self,
+        all: &'all [T],
+        candidates: impl Iterator<Item = usize>,
+        is_wanted: impl Fn(&T) -> bool,
+    ) -> Vec<&'all T> {
+        let wanted = candidates.filter(|at| is_wanted(&all[*at]));
+        let found: Vec<usize> = wanted.take(self.left.get()).collect();
+        self.left.set(self.left.get() - found.len());
+        self.claimed.borrow_mut().extend(&found);
+        found.into_iter().map(|at| &all[at]).collect()
+    }
 }
 
 impl<'report> Index<'report> {
@@ -43,7 +79,9 @@ impl<'report> Index<'report> {
         let ends = channels.iter().enumerate();
         let channels_to =
             grouped(ends.clone().filter_map(|(at, one)| Some((one.remote?.ip(), at))));
-        let channels_from = grouped(ends.filter_map(|(at, one)| Some((one.local?.port(), at))));
+        let channels_from =
+            grouped(ends.clone().filter_map(|(at, one)| Some((one.local?.port(), at))));
+        let channels_of = grouped(ends.filter_map(|(at, one)| Some((one.pid?, at))));
         let sockets = consumers.sockets.as_deref().unwrap_or_default();
         let ends = sockets.iter().enumerate();
         let ends = ends.filter(|(_, socket)| socket.state != TcpState::Listen);
@@ -62,6 +100,12 @@ impl<'report> Index<'report> {
             sockets_from,
             hidden_channels: hidden_channels(report),
             listeners,
+            channels_of,
+            listening: sockets
+                .iter()
+                .filter(|socket| socket.state == TcpState::Listen)
+                .map(|socket| (socket.inode, socket.local.port()))
+                .collect(),
             addresses: sockets
                 .iter()
                 .map(|socket| socket.local.ip())
@@ -72,8 +116,8 @@ impl<'report> Index<'report> {
                 .flat_map(|holder| holder.inodes.iter().map(move |inode| (*inode, holder)))
                 .collect(),
             processes: holders.iter().map(|holder| (holder.pid, holder)).collect(),
-            claimed_channels: RefCell::default(),
-            claimed_sockets: RefCell::default(),
+            claimed_channels: Claims::new(),
+            claimed_sockets: Claims::new(),
         })
     }
 
@@ -91,15 +135,21 @@ impl<'report> Index<'report> {
         })
     }
 
-    /// Claims and returns the channels of an owner at ports with RDMA listeners.
-    pub(super) fn served_channels(
-        &self,
-        is_owner: impl Fn(&Channel<'_>) -> bool,
-    ) -> Vec<&Channel<'report>> {
+    /// Claims and returns the channels of a kernel module at ports with RDMA listeners.
+    pub(super) fn channels_served_by_module(&self, module: &str) -> Vec<&Channel<'report>> {
         self.claim_channels(0..self.channels.len(), |channel| {
-            let is_served = |local: SocketAddr| self.listeners.contains(&local.port());
-            is_owner(channel) && channel.local.is_some_and(is_served)
+            channel.is_of(&[module]) && self.is_served(channel)
         })
+    }
+
+    /// Claims and returns the channels of a process at ports with RDMA listeners.
+    pub(super) fn channels_served_by(&self, pid: u32) -> Vec<&Channel<'report>> {
+        let candidates = self.channels_of.get(&pid).into_iter().flatten().copied();
+        self.claim_channels(candidates, |channel| self.is_served(channel))
+    }
+
+    fn is_served(&self, channel: &Channel<'_>) -> bool {
+        channel.local.is_some_and(|local| self.listeners.contains(&local.port()))
     }
 
     /// Claims and returns the channels of remote clients to a portal of a kernel module.
@@ -119,11 +169,11 @@ impl<'report> Index<'report> {
         candidates: impl Iterator<Item = usize>,
         is_wanted: impl Fn(&Channel<'report>) -> bool,
     ) -> Vec<&Channel<'report>> {
-        claim(&self.channels, &self.claimed_channels, candidates, is_wanted)
+        self.claimed_channels.claim(&self.channels, candidates, is_wanted)
     }
 
     pub(super) fn unclaimed_channels(&self) -> Vec<&Channel<'report>> {
-        let claimed = self.claimed_channels.borrow();
+        let claimed = self.claimed_channels.claimed.borrow();
         let left = (0..self.channels.len()).filter(|at| !claimed.contains(at));
         left.map(|at| &self.channels[at]).collect()
     }
@@ -136,7 +186,7 @@ impl<'report> Index<'report> {
     ) -> Vec<&'report TcpSocket> {
         let candidates = remote.and_then(|remote| self.sockets_to.get(&remote));
         let candidates = candidates.into_iter().flatten().copied();
-        claim(self.sockets, &self.claimed_sockets, candidates, |socket| {
+        self.claimed_sockets.claim(self.sockets, candidates, |socket| {
             own_port.is_none_or(|port| socket.local.port() == port)
         })
     }
@@ -145,20 +195,25 @@ impl<'report> Index<'report> {
     pub(super) fn sockets_of_portal(&self, portal: Portal) -> Vec<&'report TcpSocket> {
         let candidates = self.sockets_from.get(&portal.port).into_iter().flatten().copied();
         let is_of_portal = |socket: &TcpSocket| portal.has(socket.local);
-        claim(self.sockets, &self.claimed_sockets, candidates, is_of_portal)
+        self.claimed_sockets.claim(self.sockets, candidates, is_of_portal)
     }
 
     /// Returns the TCP ports at which a process listens.
     pub(super) fn listeners_of(&self, holder: &Holder) -> impl Iterator<Item = u16> {
-        let listening = self.sockets.iter().filter(|socket| {
-            socket.state == TcpState::Listen && holder.inodes.contains(&socket.inode)
-        });
-        listening.map(|socket| socket.local.port())
+        holder.inodes.iter().filter_map(|inode| self.listening.get(inode).copied())
+    }
+
+    /// Returns why connections may lack channels or sockets; `None` if none reached the limit.
+    pub(super) fn unassigned(&self) -> Option<String> {
+        let is_over = [&self.claimed_channels, &self.claimed_sockets].map(|it| it.left.get() == 0);
+        is_over.contains(&true).then(|| {
+            format!("channels: the connections of the host have more than {MAX_CLAIMED} of them")
+        })
     }
 
     /// Returns the established sockets that no consumer has claimed, each with its process.
     pub(super) fn unclaimed_sockets(&self) -> Vec<(&'report TcpSocket, &'report Holder)> {
-        let claimed = self.claimed_sockets.borrow();
+        let claimed = self.claimed_sockets.claimed.borrow();
         let left = self.sockets.iter().enumerate().filter(|(at, _)| !claimed.contains(at));
         let held = left.filter_map(|(_, socket)| Some((socket, *self.holders.get(&socket.inode)?)));
         held.filter(|(socket, _)| socket.state == TcpState::Established).collect()
@@ -187,17 +242,6 @@ impl<'report> Index<'report> {
     }
 }
 
-fn claim<'all, T>(
-    all: &'all [T],
-    claimed: &RefCell<HashSet<usize>>,
-    candidates: impl Iterator<Item = usize>,
-    is_wanted: impl Fn(&T) -> bool,
-) -> Vec<&'all T> {
-    let found: Vec<usize> = candidates.filter(|at| is_wanted(&all[*at])).collect();
-    claimed.borrow_mut().extend(&found);
-    found.into_iter().map(|at| &all[at]).collect()
-}
-
 fn hidden_channels(report: &HostReport) -> Option<String> {
     let mut problems = report.problems.within("resources").iter();
     let Some(resources) = &report.resources else {
@@ -215,4 +259,11 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
     let is_hidden = !report.devices.is_empty() && !resources.iter().any(is_kernel);
     let hidden = "queue pairs of the kernel, which are listed only in the initial PID namespace";
     is_hidden.then(|| hidden.into())
+}
+
+#[test]
+fn the_channels_of_all_connections_are_limited() {
+    let (all, claims) = (vec![(); 100_000], Claims::new());
+    let counts = [(); 4].map(|()| claims.claim(&all, 0..all.len(), |()| true).len());
+    assert_eq!(counts, [100_000, 100_000, 62_144, 0]);
 }

@@ -11,7 +11,7 @@ const SOURCE: &str = "/proc/fs/cifs/DebugData";
 
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(index.consumers.smb.iter().flatten().map(judge_server));
-    let channels = index.served_channels(|channel| channel.is_of(&["ksmbd"]));
+    let channels = index.channels_served_by_module("ksmbd");
     let row = |address| clients::row(ConsumerKind::Smb, "ksmbd", address);
     all.extend(clients::over_rdma("ksmbd", &channels, row));
 }

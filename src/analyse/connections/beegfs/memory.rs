@@ -1,22 +1,22 @@
 //! Computes the memory that `BeeGFS` pins for RDMA, and the recommended buffer settings (page
 //! "`BeeGFS` with RDMA" of the `BeeGFS` documentation). `beegfs` uses it for each client.
 
-use crate::model::{
-    BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool, HostReport, PinnedMemory, Protocol,
-};
+use super::server::Server;
+use crate::model::{BeegfsNodeKind, BeegfsPool, HostReport, PinnedMemory, Protocol};
 
 /// Minimum rate of an InfiniBand or RoCE link that counts as EDR or faster.
 const EDR_BPS: u64 = 100_000_000_000;
 
 /// Returns the memory that a client pins for a server. `None` for a management server, which uses
-/// TCP only, for a client without `connUseRDMA`, and if a setting is unknown. `clients` is the
-/// number of clients among the queried hosts.
+/// TCP only, for a client without `connUseRDMA`, and if a setting is unknown. `recommended` is
+/// the result of [`recommended`], and `clients` is the number of clients among the queried hosts.
 pub(super) fn pinned(
     report: &HostReport,
-    client: &BeegfsClient,
-    node: &BeegfsNode,
+    recommended: Option<(u64, u64)>,
+    server: &Server<'_>,
     clients: usize,
 ) -> Option<PinnedMemory> {
+    let Server { client, node, .. } = *server;
     if node.kind == BeegfsNodeKind::Management || client.switch("connUseRDMA") != Some(true) {
         return None;
     }
@@ -29,8 +29,7 @@ pub(super) fn pinned(
     let size = for_kind("connRDMAMetaBufSize", "connRDMABufSize")?;
     let count = for_kind("connRDMAMetaBufNum", "connRDMABufNum")?;
     let max_connections = number("connMaxInternodeNum")?;
-    let servers = client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management);
-    let servers = u64::try_from(servers.count()).unwrap_or(u64::MAX);
+    let servers = u64::try_from(server.servers_of_client).unwrap_or(u64::MAX);
     let clients = u64::try_from(clients).unwrap_or(u64::MAX);
     // Each connection has send buffers and receive buffers.
     let per_connection = size.saturating_mul(count).saturating_mul(2);
@@ -40,7 +39,7 @@ pub(super) fn pinned(
     };
     let open_connections = node.pools.as_deref().map(rdma_count);
     let per_server = per_connection.saturating_mul(max_connections);
-    let other_settings = recommended(report).filter(|settings| *settings != (size, count));
+    let other_settings = recommended.filter(|settings| *settings != (size, count));
     Some(PinnedMemory {
         per_connection_bytes: per_connection,
         now_bytes: open_connections.map(|count| per_connection.saturating_mul(count.into())),
@@ -57,7 +56,7 @@ pub(super) fn pinned(
 
 /// Returns the recommended size and number of buffers for the fastest port, or for the first of
 /// several fastest ports.
-fn recommended(report: &HostReport) -> Option<(u64, u64)> {
+pub(super) fn recommended(report: &HostReport) -> Option<(u64, u64)> {
     let by_rate = report.ports().filter_map(|(device, port)| {
         let rate = port.rate_bps.filter(|rate| *rate > 0)?;
         let is_intel = matches!(device.driver.as_deref(), Some("hfi1" | "ib_qib"));

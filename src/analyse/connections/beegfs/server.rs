@@ -6,11 +6,14 @@ use std::net::SocketAddr;
 use super::super::channel::Channel;
 use super::super::index::Index;
 use super::log::Log;
+use crate::analyse::grouped;
 use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool};
 
 pub(super) struct Server<'report> {
     pub(super) client: &'report BeegfsClient,
     pub(super) node: &'report BeegfsNode,
+    /// Number of the metadata and storage servers of the client.
+    pub(super) servers_of_client: usize,
     /// Address of the server. The client shows no address while all connections are busy.
     pub(super) end: Option<SocketAddr>,
     pub(super) channels: Vec<&'report Channel<'report>>,
@@ -21,8 +24,11 @@ impl<'report> Server<'report> {
         index: &'report Index<'_>,
         client: &'report BeegfsClient,
     ) -> impl Iterator<Item = Self> {
+        let servers = client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management);
+        let servers_of_client = servers.count();
         client.nodes.iter().map(move |node| {
-            let mut server = Self { client, node, end: None, channels: Vec::new() };
+            let mut server =
+                Self { client, node, servers_of_client, end: None, channels: Vec::new() };
             let shown = |pool: &BeegfsPool| Some(SocketAddr::new(pool.address?, pool.port?));
             let over_rdma = server.pool("RDMA").and_then(shown);
             server.end = over_rdma.or_else(|| server.pool("TCP").and_then(shown));
@@ -61,17 +67,18 @@ pub(super) fn attach_channels<'report>(
     let lacking: Vec<_> = (0..servers.len()).filter(|at| servers[*at].lacks_channels()).collect();
     let modules: BTreeSet<&str> = lacking.iter().map(|at| servers[*at].client.module()).collect();
     let modules: Vec<&str> = modules.into_iter().collect();
+    let by_kind = grouped(lacking.iter().map(|at| (servers[*at].node.kind, *at)));
     let left = index.unclaimed_channels();
     let left = left.iter().filter(|channel| channel.is_of(&modules));
     let ends: BTreeSet<SocketAddr> = left.filter_map(|channel| channel.remote).collect();
     for end in ends {
         // The kernel modules of these clients own the channels, so a channel belongs to one of
-        // `lacking`.
+        // `by_kind`.
         let channels = index.channels_to(&modules, Some(end.ip()), Some(end.port()));
         let is_logged = |kind| log.last(kind, Some(end)).is_some();
         let is_known = BeegfsNodeKind::ALL.into_iter().any(is_logged);
-        let mut fitting =
-            lacking.iter().filter(|at| !is_known || is_logged(servers[**at].node.kind));
+        let kinds = by_kind.iter().filter(|(kind, _)| !is_known || is_logged(**kind));
+        let mut fitting = kinds.flat_map(|(_, lacking)| lacking);
         if let (Some(at), None) = (fitting.next(), fitting.next()) {
             let server = &mut servers[*at];
             server.end = server.end.or(Some(end));

@@ -10,8 +10,7 @@ use super::filter::{Filtered, filtered};
 use super::log::Log;
 use super::server::Server;
 use crate::model::{
-    BeegfsLogLine, BeegfsNodeKind, BeegfsPool, CmAddress, Connection, ConnectionVerdict,
-    HostReport, Object, Strength, TcpState, Transport,
+    BeegfsLogLine, BeegfsNodeKind, BeegfsPool, Connection, ConnectionVerdict, Strength, Transport,
 };
 
 pub(super) struct RdmaReachability<'report, 'fleet> {
@@ -48,34 +47,11 @@ impl<'report, 'fleet> RdmaReachability<'report, 'fleet> {
 
     /// Returns source and text of the fact that a server listens for RDMA connections, or not.
     fn listener(&self, end: SocketAddr, listens: bool) -> Option<(String, String)> {
-        let (report, port) = (self.fleet.report(end.ip())?, end.port());
+        let (host, port) = (self.fleet.report(end.ip())?.host.as_str(), end.port());
         let text = if listens { "RDMA listener on port" } else { "no RDMA listener on port" };
-        let fact = || (format!("{}: RDMA netlink", report.host), format!("{text} {port}"));
-        (offers_rdma(report, port) == Some(listens)).then(fact)
+        let fact = || (format!("{host}: RDMA netlink"), format!("{text} {port}"));
+        (self.fleet.offers_rdma(end) == Some(listens)).then(fact)
     }
-}
-
-/// True if a process on the host listens for RDMA connections at the port; `None` if unknown.
-fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
-    let listens = report.resources.as_ref()?.iter().any(|resource| match &resource.object {
-        Object::CmId(cm_id) => {
-            cm_id.state.as_deref() == Some("LISTEN")
-                && matches!(cm_id.source, Some(CmAddress::Ip(end)) if end.port() == port)
-        }
-        _ => false,
-    });
-    if listens {
-        return Some(true);
-    }
-    // The kernel lists RDMA objects of a process only to users who see the process.
-    let consumers = report.consumers.as_ref()?;
-    let mut waiting = consumers.sockets.iter().flatten().filter(|socket| {
-        socket.state == TcpState::Listen && socket.local.port() == port && socket.inode != 0
-    });
-    let is_seen =
-        |inode| consumers.holders.iter().flatten().any(|holder| holder.inodes.contains(&inode));
-    let is_whole = !report.problems.affects("resources");
-    (is_whole && waiting.any(|socket| is_seen(socket.inode))).then_some(false)
 }
 
 /// Proof that an RDMA connection to a server was tried and failed.
