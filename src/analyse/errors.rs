@@ -69,11 +69,14 @@ impl ErrorKind {
 
 /// Returns the error counters that increased since the previous sample.
 pub fn errors(port: &Port) -> impl Iterator<Item = &Counter> {
-    let has_counted = |counter: &&Counter| {
-        let delta = counter.rate.and_then(|rate| rate.delta);
-        counts_events(counter) && delta.is_some_and(|delta| delta > 0) && is_error(&counter.name)
-    };
-    port.counters.as_deref().unwrap_or_default().iter().filter(has_counted)
+    let delta = |counter: &&Counter| counter.rate.and_then(|rate| rate.delta);
+    error_counters(port).filter(move |counter| delta(counter).is_some_and(|delta| delta > 0))
+}
+
+/// Returns the counters of a port that count errors.
+pub fn error_counters(port: &Port) -> impl Iterator<Item = &Counter> {
+    let counters = port.counters.as_deref().unwrap_or_default().iter();
+    counters.filter(|counter| counts_events(counter) && is_error(&counter.name))
 }
 
 /// True if the counter counts events on the wire.

@@ -130,7 +130,7 @@ fn duplicate_addresses(fabric: &Fabric, found: &mut Vec<Finding>) {
         let what = format!("{one} and {other} have the LID {lid}");
         found.push(
             fail("fabric.duplicate_lid", format!("LID {lid}"), what)
-                .fix("let the subnet manager assign the LIDs again: opensm --reassign_lids"),
+                .fix("when no job runs, stop the master subnet manager, and start it once with new LIDs: opensm --reassign_lids"),
         );
     }
 }

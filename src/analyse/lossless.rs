@@ -245,8 +245,8 @@ fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVe
     let tos = traffic.set_tos.replace("TOS", "104");
     let netdev = plain_or(name, "NETDEV");
     let fix = format!(
-        "dcb pfc set dev {netdev} prio-pfc 3:on && dcb app add dev {netdev} dscp-prio 26:3 && \
-         {tos}; configure the switch port in the same way"
+        "set PFC on the switch port, and in the same way on the host: dcb pfc set dev {netdev} prio-pfc \
+         3:on && dcb app add dev {netdev} dscp-prio 26:3 && {tos}"
     );
     let lossy = |why: String| LosslessVerdict::lossy(format!("{name}: {why}"), fix);
     let unknown = |why: String| LosslessVerdict::unknown(format!("{name}: {why}"));

@@ -8,7 +8,7 @@ use super::results::Results;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::mtu::{self, UsedPort};
 use crate::model::ping::Warning;
-use crate::model::{Finding, HostReport, Protocol, Subject, check};
+use crate::model::{Finding, HostReport, Port, Protocol, Subject, check, key};
 
 /// Checks that compare values.
 const IDS: [&str; 6] = [
@@ -22,10 +22,12 @@ const IDS: [&str; 6] = [
 
 pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
     let is_alone = responding(reports).count() < 2;
-    for (host, _) in responding(reports) {
+    for (host, report) in responding(reports) {
         for id in IDS {
             if is_alone {
                 results.skip(host, id, "a single host has nothing to compare with");
+            } else if let Some(why) = unread(report, id) {
+                results.unknown(host, id, why);
             } else {
                 results.pass(host, id);
             }
@@ -46,6 +48,45 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
             add(&warning, results);
         }
     }
+}
+
+/// Returns why a check lacks a value of a host; `None` if the host has all values.
+fn unread(report: &HostReport, id: &str) -> Option<String> {
+    let field = match id {
+        "address.duplicate" => "gids",
+        "mac.duplicate" => "address",
+        "lid.duplicate" => "lid",
+        "mtu.differs" => return without_mtu(report),
+        // `guid.duplicate` and `host.twice`.
+        _ => "node_guid",
+    };
+    let keys: Vec<String> = match field {
+        "node_guid" => {
+            report.devices.iter().map(|device| key::device(&device.name, field)).collect()
+        }
+        "address" => {
+            let netdevs = report.netdevs.iter().flatten();
+            netdevs.map(|netdev| key::netdev(&netdev.name, field)).collect()
+        }
+        _ => {
+            let ports = report.ports();
+            ports.map(|(device, port)| key::port(&device.name, port.number, field)).collect()
+        }
+    };
+    let problem = keys.iter().find_map(|key| report.problems.affecting(key));
+    problem.map(|problem| problem.detail.clone())
+}
+
+/// Returns why the MTUs of a host are not all known. Only libibverbs reports the MTU of
+/// InfiniBand and Omni-Path; that of RoCE follows from the network interface.
+fn without_mtu(report: &HostReport) -> Option<String> {
+    let is_unknown = |port: &Port| {
+        port.is_active()
+            && port.protocol.is_some_and(Protocol::has_subnet)
+            && port.active_mtu.is_none()
+    };
+    let (device, port) = report.ports().find(|(_, port)| is_unknown(port))?;
+    Some(format!("the MTU of {}/{} is unknown, which libibverbs reports", device.name, port.number))
 }
 
 /// Adds a warning as a finding of the hosts that it names.

@@ -213,7 +213,7 @@ const COUNT: Comparison = Comparison {
     value: Some("number of {group} devices"),
     members: "hosts",
     compares_within_host: false,
-    fix: "find the missing card: lspci -nn -d ::0200; lspci -nn -d ::0207; then: echo 1 > /sys/bus/pci/rescan, or reseat it",
+    fix: "find the missing card: lspci -nn -d ::0200; lspci -nn -d ::0207; lspci -nn -d ::0208; then: echo 1 > /sys/bus/pci/rescan, or reseat it",
 };
 
 /// Comparison of the hosts with a driver, if other hosts may lack the driver.
@@ -542,7 +542,7 @@ fn ipoib(host: usize, report: &HostReport) -> Vec<Member<'_>> {
     report.netdevs.iter().flatten().filter_map(member).collect()
 }
 
-/// Finds ports with RoCE v1 GIDs only, if other hosts use RoCE v2: they cannot connect.
+/// Finds active ports with RoCE v1 GIDs only, if other hosts use RoCE v2: they cannot connect.
 fn judge_versions(reports: &[&HostReport], results: &mut Results<'_>) {
     const ID: &str = "roce.version_differs";
     let mut ports = Vec::new();
@@ -550,7 +550,8 @@ fn judge_versions(reports: &[&HostReport], results: &mut Results<'_>) {
         for (device, port) in report.ports() {
             let has = |kind| port.gids.iter().flatten().any(|gid| gid.kind == Some(kind));
             let (has_version_1, has_version_2) = (has(GidKind::RoceV1), has(GidKind::RoceV2));
-            if port.protocol == Some(Protocol::Roce) && (has_version_1 || has_version_2) {
+            let is_used = port.protocol == Some(Protocol::Roce) && port.is_active();
+            if is_used && (has_version_1 || has_version_2) {
                 ports.push((host, report, device, port, has_version_2));
             }
         }

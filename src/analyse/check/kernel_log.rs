@@ -1,5 +1,7 @@
 //! Checks of the kernel log: faults of cards since boot.
 
+use std::collections::HashSet;
+
 use super::results::Results;
 use super::{on_host, responding, severity};
 use crate::analyse::verdict::plain_or;
@@ -134,10 +136,9 @@ fn interface<'report>(report: &'report HostReport, fault: &KernelFault) -> Optio
     let of_ports = report.ports().filter_map(|(_, port)| port.netdev.as_deref());
     let related = report.netdevs.iter().flatten().map(|netdev| netdev.name.as_str());
     // `dev_watchdog` and `netdev_printk` print `eth0 (mlx5_core): ` and `eth0: `.
-    let is_named = |name: &&str| {
-        let mut words = fault.text.split_whitespace();
-        words.any(|word| word.trim_end_matches(':') == *name)
-    };
+    let words = fault.text.split_whitespace().map(|word| word.trim_end_matches(':'));
+    let words: HashSet<&str> = words.collect();
+    let is_named = |name: &&str| words.contains(name);
     let named = of_ports.chain(related).find(is_named);
     named.or_else(|| of_card.find(|name| !is_bond(name)))
 }

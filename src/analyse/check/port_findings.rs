@@ -125,9 +125,15 @@ fn down(place: PortRef<'_>, id: &'static str) -> Finding {
             if port.link_layer != Some(LinkLayer::Ethernet) =>
         {
             let number = port.number;
-            let enable = format!("ibportstate -C {device} -D 0 {number} enable");
-            // ConnectX-7 reports Disabled without a cable.
-            on_host(report, format_args!("{enable}; if it stays Disabled, connect the cable"))
+            // Without -P, libibumad opens no port that is Disabled. ConnectX-7 reports Disabled
+            // without a cable.
+            on_host(
+                report,
+                format_args!(
+                    "connect the cable, and enable the port: ibportstate -C {device} -P {number} -D 0 \
+                     {number} enable"
+                ),
+            )
         }
         _ => format!(
             "connect or replace the cable of {device}/{} on {host}; check that its switch port is \

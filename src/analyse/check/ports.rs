@@ -6,7 +6,7 @@ use super::rates::Rates;
 use super::results::Results;
 use super::unused_ports::OffPorts;
 use super::{on_host, responding};
-use crate::analyse::errors::{ErrorIncrease, errors};
+use crate::analyse::errors::{ErrorIncrease, error_counters, errors};
 use crate::analyse::lossless::{self, Losslessness};
 use crate::analyse::mtu::path_mtu;
 use crate::model::{
@@ -161,7 +161,10 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     if counters.is_empty() {
         results.missing(host, &["counter.saturated"], &key, "the port has no counters");
     } else if full.is_empty() {
-        results.pass(host, "counter.saturated");
+        match report.problems.affecting(&key) {
+            Some(problem) => results.unknown(host, "counter.saturated", &*problem.detail),
+            None => results.pass(host, "counter.saturated"),
+        }
     } else {
         let names = crate::names::listed(full.iter().copied(), 3, "more");
         let what = format!(
@@ -182,20 +185,38 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
                 .source(sysfs_path(place, "counters")),
         );
     }
-    if counters.iter().all(|counter| counter.rate.is_none()) {
+    judge_errors(host, place, &key, results);
+}
+
+/// Judges the increase of the error counters; `key` is the key of the counters of the port.
+fn judge_errors(host: usize, place: PortRef<'_>, key: &str, results: &mut Results<'_>) {
+    let PortRef { report, port, .. } = place;
+    let mut counters = port.counters.iter().flatten();
+    if counters.all(|counter| counter.rate.is_none()) {
         return results.skip(
             host,
             "port.errors",
             "a single sample shows no increase; --sample reads twice",
         );
     }
+    let delta = |counter: &Counter| counter.rate.and_then(|rate| rate.delta);
     let increase = |counter: &Counter| {
-        let delta = counter.rate.and_then(|rate| rate.delta)?;
+        let delta = delta(counter)?;
         Some(ErrorIncrease { name: counter.name.as_str().into(), last: delta, sum: delta })
     };
     let errors: Vec<ErrorIncrease> = errors(port).filter_map(increase).collect();
-    let found = (!errors.is_empty()).then(|| port_errors(place.subject(), &errors));
-    results.judged(host, "port.errors", found);
+    let unmeasured = error_counters(port).find(|counter| delta(counter).is_none());
+    if !errors.is_empty() {
+        results.found(host, port_errors(place.subject(), &errors));
+    } else if let Some(problem) = report.problems.affecting(key) {
+        results.unknown(host, "port.errors", &*problem.detail);
+    } else if let Some(Counter { name, .. }) = unmeasured {
+        let why =
+            format!("the increase of {name} is unknown: it is at its maximum, or was cleared");
+        results.unknown(host, "port.errors", why);
+    } else {
+        results.pass(host, "port.errors");
+    }
 }
 
 fn judge_lossless(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {

@@ -790,6 +790,57 @@ fn a_part_of_the_kernel_log_is_no_all_clear() {
 }
 
 #[test]
+fn an_unread_value_is_no_pass() {
+    let unread = |key: &str| {
+        let mut values = cluster();
+        values[2]["problems"] = json!([{ "key": key, "source": "/x", "detail": "cannot read" }]);
+        checked(&reports(&values))
+    };
+    for (key, id) in [
+        ("mlx5_0/node_guid", "guid.duplicate"),
+        ("mlx5_0/node_guid", "host.twice"),
+        ("mlx5_1/1/gids/3", "address.duplicate"),
+        ("mlx5_0/1/lid", "lid.duplicate"),
+        ("netdevs/bond0/address", "mac.duplicate"),
+        ("mlx5_0/1/counters/symbol_error", "counter.saturated"),
+    ] {
+        let report = unread(key);
+        let result = |host: usize| report.hosts[host].results[id].word();
+        assert_eq!((result(2), result(1)), ("unknown", "pass"), "{key}");
+    }
+    let mut values = cluster();
+    values[2]["devices"][0]["ports"][0]["active_mtu"] = json!(null);
+    assert_eq!(checked(&reports(&values)).hosts[2].results["mtu.differs"].word(), "unknown");
+}
+
+#[test]
+fn an_error_counter_at_its_maximum_shows_no_increase_and_is_no_pass() {
+    let mut values = cluster();
+    let rate = |delta: Value| json!({ "change": "counted", "interval_ns": 1, "delta": delta });
+    let counters = values[2]["devices"][0]["ports"][0]["counters"].as_array_mut().unwrap();
+    for counter in counters {
+        counter["rate"] = rate(json!(0));
+    }
+    let result =
+        |values: &[Value]| checked(&reports(values)).hosts[2].results["port.errors"].word();
+    assert_eq!(result(&values), "pass");
+    values[2]["devices"][0]["ports"][0]["counters"][0]["rate"] = rate(json!(null));
+    assert_eq!(result(&values), "unknown");
+}
+
+#[test]
+fn a_port_without_a_link_has_no_version_of_roce() {
+    let gids = json!([{ "index": 0, "value": "::ffff:10.9.0.3", "kind": "roce_v1" }]);
+    let result = |state: &str| {
+        let mut values = cluster();
+        let port = &mut values[2]["devices"][1]["ports"][0];
+        (port["gids"], port["state"]) = (gids.clone(), json!(state));
+        checked(&reports(&values)).hosts[2].results["roce.version_differs"].word()
+    };
+    assert_eq!((result("active"), result("down")), ("fail", "skip"));
+}
+
+#[test]
 fn a_host_without_a_report_has_one_finding_and_no_pass() {
     let mut all = reports(&cluster());
     all[1] = HostReport::failed("n2", HostFailure::new(Reason::Timeout, "no reply within 1 s"));

@@ -152,7 +152,7 @@ checks! {
         rule: "the state is DOWN, and the physical state is Disabled",
         origin: "gpud: check_thresholds.go",
         consequence: "no traffic passes the port",
-        remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable; Omni-Path: opaportconfig enable",
+        remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -P PORT -D 0 PORT enable; Omni-Path: opaportconfig enable",
         explains: ["port.slow", "port.link_lost", "port.errors", "gpu.far"],
     }
     "port.not_active" Fail Port [; Counters Details Gids Netdevs PciLinks System] {

@@ -136,7 +136,7 @@ codes! {
     MtuBlackhole = "mtu.blackhole",
         "Small messages pass, messages of one path MTU do not: a link on the path carries less than both ends assume.",
         ["compare the MTU of {source}, {target} and every switch port between them; on {host}: ip link show {netdev}; \
-          ping -M do -s 4000 {address}"];
+          ping -M do -s $((MTU-28)) {address}"];
     MtuMismatch = "mtu.mismatch",
         "The ends have different path MTUs, `--mtu` is larger than a port supports, or the MTU of a network interface \
          is below 352 bytes, too small for RDMA.",

@@ -219,7 +219,7 @@ fn only_infiniband_has_ibportstate() {
         disabled.next().unwrap().finding.fix.unwrap()
     };
     let enable =
-        "on n3: ibportstate -C mlx5_0 -D 0 1 enable; if it stays Disabled, connect the cable";
+        "on n3: connect the cable, and enable the port: ibportstate -C mlx5_0 -P 1 -D 0 1 enable";
     assert_eq!(fix("ib", json!("ib0")), enable);
     assert_eq!(fix("opa", json!(null)), "on n3: opaportconfig -p 1 enable");
     for (protocol, netdev) in
