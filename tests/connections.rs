@@ -596,6 +596,26 @@ fn a_mount_that_requested_rdma_and_uses_tcp_is_a_fallback() {
     );
 }
 
+/// Without a limit, the channels of 65,536 mounts with 131,072 sockets would fill the memory.
+#[test]
+fn the_sockets_that_mounts_share_are_limited_and_the_rows_say_so() {
+    let places: Vec<String> = (0..520).map(|number| format!("/mnt/{number}")).collect();
+    let mounts: Vec<(&str, &str)> =
+        places.iter().map(|place| (place.as_str(), "vers=4.1,proto=tcp")).collect();
+    let sockets = |count: u64| {
+        let mut machine = nfs(&mounts);
+        let ends: Vec<String> = (0..count).map(|at| format!("10.9.0.2:{}", 600 + at)).collect();
+        let all: Vec<(&str, &str, u64)> =
+            ends.iter().zip(1..).map(|(end, at)| (end.as_str(), "10.9.0.1:2049", at)).collect();
+        machine.sockets(&all);
+        let rows = connections(&[machine.report("n2")]).remove(0);
+        (rows.iter().map(|row| row.tcp.len()).sum::<usize>(), rows[519].missing.clone())
+    };
+    assert_eq!(sockets(500), (260_000, Vec::new()));
+    let limit = "channels: the connections of the host have more than 262144 of them";
+    assert_eq!(sockets(600), (262_144, vec![limit.to_owned()]));
+}
+
 /// A manual mount may contradict /etc/fstab. So the verdict names a reused NFS client only if it
 /// was observed.
 #[test]

@@ -19,8 +19,15 @@ const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
 /// Modules of checks, in addition to the modules that make RDMA devices.
-const CHECKED_MODULES: [&str; 6] =
-    ["ib_umad", "ib_uverbs", "nv_peer_mem", "nvidia", "nvidia_peermem", "rdma_ucm"];
+const CHECKED_MODULES: [&str; 7] = [
+    "efa_nv_peermem",
+    "ib_umad",
+    "ib_uverbs",
+    "nv_peer_mem",
+    "nvidia",
+    "nvidia_peermem",
+    "rdma_ucm",
+];
 
 const ACM_SOCKET: &str = "ibacm.socket";
 

@@ -246,9 +246,12 @@ fn parts_that_an_older_agent_cannot_read_are_reported() {
         "{}",
         said.stderr
     );
-    let said = node.run(&["capture", "--upload"]);
+    let said = node.run(&["devices", "--upload", "--json"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    assert!(said.stdout.contains("\"via\":\"upload\""), "{}", said.stdout);
+    assert!(said.stdout.contains("\"via\": \"upload\""), "{}", said.stdout);
+    // A capture is incomplete where root may not read the files of each process.
+    let said = node.run(&["capture", "--upload"]);
+    assert!(said.stdout.contains("\"via\":\"upload\""), "{}", said.stderr);
 }
 
 /// Reads the lines of a run until a line contains a word.

@@ -60,6 +60,7 @@ fn unread(report: &HostReport, id: &str) -> Option<String> {
         // `guid.duplicate` and `host.twice`.
         _ => "node_guid",
     };
+    report.problems.iter().next()?;
     let keys: Vec<String> = match field {
         "node_guid" => {
             report.devices.iter().map(|device| key::device(&device.name, field)).collect()
@@ -86,7 +87,7 @@ fn without_mtu(report: &HostReport) -> Option<String> {
             && port.active_mtu.is_none()
     };
     let (device, port) = report.ports().find(|(_, port)| is_unknown(port))?;
-    Some(format!("the MTU of {}/{} is unknown, which libibverbs reports", device.name, port.number))
+    Some(format!("libibverbs reported no MTU of {}/{}", device.name, port.number))
 }
 
 /// Adds a warning as a finding of the hosts that it names.

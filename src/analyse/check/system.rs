@@ -7,7 +7,7 @@ use super::results::Results;
 use super::{on_host, responding};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    ConnectedNetwork, Finding, HostReport, Limits, Protocol, SOFT_IWARP, Service, Severity,
+    ConnectedNetwork, Device, Finding, HostReport, Limits, Protocol, SOFT_IWARP, Service, Severity,
     Subject, System, Thresholds,
 };
 use crate::names;
@@ -578,6 +578,9 @@ impl OneHost<'_> {
     /// Judges the access of RDMA devices to the memory of GPUs.
     fn judge_peer_memory(&self, results: &mut Results<'_>) {
         const ID: &str = "gpu.no_peer_memory";
+        if self.report.devices.iter().all(Device::is_software) {
+            return results.skip(self.host, ID, "the host has no RDMA card");
+        }
         match self.has_module("nvidia") {
             None => {
                 let why = "the kernel lists no modules";
@@ -586,7 +589,7 @@ impl OneHost<'_> {
             Some(false) => return results.skip(self.host, ID, "the host has no NVIDIA driver"),
             Some(true) => {}
         }
-        let modules = ["nvidia_peermem", "nv_peer_mem"];
+        let modules = ["nvidia_peermem", "nv_peer_mem", "efa_nv_peermem"];
         let has_path = modules.iter().any(|name| self.has_module(name) == Some(true))
             || self.system.nvidia_is_open == Some(true);
         let problem = self.report.problems.affecting("system/nvidia");
@@ -596,7 +599,10 @@ impl OneHost<'_> {
         let found = (!has_path).then(|| {
             let what = "neither nvidia_peermem nor the open kernel module of NVIDIA is loaded: GPU \
                         data goes through the memory of the host";
-            let fix = on_host(self.report, "modprobe nvidia_peermem");
+            // Without MLNX_OFED, nvidia_peermem finds no interface of ib_core.
+            let command = "install the open kernel module of NVIDIA; or with MLNX_OFED: modprobe \
+                           nvidia_peermem";
+            let fix = on_host(self.report, command);
             finding(Severity::Warn, ID, what).fix(fix).source("/sys/module")
         });
         results.judged(self.host, ID, found);

@@ -829,6 +829,28 @@ fn an_error_counter_at_its_maximum_shows_no_increase_and_is_no_pass() {
 }
 
 #[test]
+fn the_driver_of_gpus_needs_no_peer_memory_without_a_card_or_with_that_of_efa() {
+    let result = |change: &dyn Fn(&mut Value)| {
+        let mut values = cluster();
+        values[2]["system"]["modules"] = json!(["ib_uverbs", "nvidia"]);
+        change(&mut values[2]);
+        checked(&reports(&values)).hosts[2].results["gpu.no_peer_memory"].word()
+    };
+    assert_eq!(result(&|_| {}), "warn");
+    let efa = |host: &mut Value| {
+        host["system"]["modules"] = json!(["efa_nv_peermem", "ib_uverbs", "nvidia"]);
+    };
+    assert_eq!(result(&efa), "pass");
+    let software = |host: &mut Value| {
+        for device in host["devices"].as_array_mut().unwrap() {
+            device["driver"] = json!("rdma_rxe");
+        }
+    };
+    assert_eq!(result(&software), "skip");
+    assert_eq!(result(&|host| host["devices"] = json!([])), "skip");
+}
+
+#[test]
 fn a_port_without_a_link_has_no_version_of_roce() {
     let gids = json!([{ "index": 0, "value": "::ffff:10.9.0.3", "kind": "roce_v1" }]);
     let result = |state: &str| {

@@ -463,11 +463,11 @@ checks! {
     }
     "gpu.no_peer_memory" Warn Host [System] {
         title: "RDMA devices can access GPU memory.",
-        applies_to: "hosts with an NVIDIA driver and an RDMA device",
-        rule: "neither nvidia_peermem nor nv_peer_mem is loaded, and the kernel module is not the open one",
+        applies_to: "hosts with an NVIDIA driver and an RDMA card",
+        rule: "none of nvidia_peermem, nv_peer_mem and efa_nv_peermem is loaded, and the kernel module is not the open one",
         origin: "NCCL: net_ib/gdr.cc; NVIDIA GPU Operator: GPUDirect RDMA (dma-buf)",
         consequence: "GPU data goes through the memory of the host",
-        remedy: "modprobe nvidia_peermem, or the open kernel module with dma-buf",
+        remedy: "the open kernel module with dma-buf; or with MLNX_OFED: modprobe nvidia_peermem",
     }
     "log.firmware" Fail Host [System] {
         title: "The firmware of no card failed since boot.",
