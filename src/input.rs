@@ -19,14 +19,14 @@ use rustix::fs::OFlags;
 pub use self::tail::Tail;
 
 /// Longest time without data. A capture of many hosts in a pipe starts after the slowest host.
-const SILENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A file, or a pipe of the shell, for one pass of reading.
 #[derive(Debug)]
 pub struct Input {
     file: File,
     /// Longest time without data; `None` for a regular file, which never lets a reader wait.
-    silence: Option<Duration>,
+    max_wait: Option<Duration>,
 }
 
 impl Input {
@@ -35,16 +35,16 @@ impl Input {
     /// # Errors
     /// The kernel's answer.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::open_for(path, SILENCE)
+        Self::open_for(path, MAX_WAIT)
     }
 
-    fn open_for(path: &Path, silence: Duration) -> io::Result<Self> {
+    fn open_for(path: &Path, max_wait: Duration) -> io::Result<Self> {
         // Without O_NONBLOCK, the kernel waits in open for a writer.
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         let file =
             OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
         let is_regular = file.metadata()?.is_file();
-        Ok(Self { file, silence: (!is_regular).then_some(silence) })
+        Ok(Self { file, max_wait: (!is_regular).then_some(max_wait) })
     }
 
     /// Returns the metadata of the open file.
@@ -56,22 +56,22 @@ impl Input {
     }
 
     /// Waits until there is data, or the writer has closed the pipe.
-    fn wait(&self, silence: Duration) -> io::Result<()> {
-        let limit = Timespec::try_from(silence).map_err(io::Error::other)?;
+    fn wait(&self, max_wait: Duration) -> io::Result<()> {
+        let limit = Timespec::try_from(max_wait).map_err(io::Error::other)?;
         let mut watched = [PollFd::new(&self.file, PollFlags::IN)];
         if poll(&mut watched, Some(&limit))? > 0 {
             return Ok(());
         }
-        let what = format!("no data came for {} s; no program writes it", silence.as_secs());
+        let what = format!("no data came for {} s; no program writes it", max_wait.as_secs());
         Err(io::Error::new(io::ErrorKind::TimedOut, what))
     }
 }
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(silence) = self.silence else { return self.file.read(buffer) };
+        let Some(max_wait) = self.max_wait else { return self.file.read(buffer) };
         loop {
-            self.wait(silence)?;
+            self.wait(max_wait)?;
             match self.file.read(buffer) {
                 // Another reader of the pipe took the data.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -238,7 +238,7 @@ fn duplicate_address(
     warning(
         WarningCode::AddressDuplicate,
         places,
-        format!("{address} is an address of {}; {effect}", told(names, places)),
+        format!("{address} is an address of {}; {effect}", describe_places(names, places)),
         format!(
             "find out which host is to have the address, and remove it from the others; for example on \
              {host}: ip addr show dev {netdev} to {address}; ip addr del {address}/PREFIX dev {netdev}"
@@ -251,7 +251,7 @@ fn duplicate_mac(names: &[&str], mac: &str, places: &BTreeSet<Place>) -> Warning
     warning(
         WarningCode::MacDuplicate,
         places,
-        format!("the MAC address {mac} is that of {}", told(names, places)),
+        format!("the MAC address {mac} is that of {}", describe_places(names, places)),
         format!(
             "give each network interface a MAC address of its own; for example on {host}: ip link set dev {netdev} \
              address MAC; then flush the old entries on all hosts: ip neigh flush dev {netdev}"
@@ -264,7 +264,7 @@ fn duplicate_guid(names: &[&str], guid: Guid, places: &BTreeSet<Place>) -> Warni
     warning(
         WarningCode::GuidDuplicate,
         places,
-        format!("the node GUID {guid} is that of {}", told(names, places)),
+        format!("the node GUID {guid} is that of {}", describe_places(names, places)),
         format!(
             "give each device a GUID of its own: a cloned virtual machine needs a new MAC address, a \
              card its own firmware configuration; compare: rdmactl devices -v -H {}",
@@ -280,7 +280,7 @@ fn duplicate_lid(names: &[&str], key: &LidKey, places: &BTreeSet<Place>) -> Warn
         places,
         format!(
             "LID {lid} is that of {}; their subnet manager has LID {sm_lid}",
-            told(names, places)
+            describe_places(names, places)
         ),
         "find out whether two subnet managers configure the subnet: sminfo; rdmactl fabric; then \
          restart the one that is to stay"
@@ -289,7 +289,7 @@ fn duplicate_lid(names: &[&str], key: &LidKey, places: &BTreeSet<Place>) -> Warn
 }
 
 /// Formats places: `eth1 on n1 and eth1 on n2`.
-fn told(names: &[&str], places: &BTreeSet<Place>) -> String {
+fn describe_places(names: &[&str], places: &BTreeSet<Place>) -> String {
     let name = |host: usize| names.get(host).copied().unwrap_or("?");
     let places = places.iter().map(|(host, place)| format!("{place} on {}", name(*host)));
     names::limited(places, MAX, "more").join(" and ")

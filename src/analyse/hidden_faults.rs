@@ -93,7 +93,7 @@ fn is_loss(pairs: &[&Pair]) -> bool {
         let lost = packets.lost_to_target?.saturating_add(packets.lost_to_source?);
         Some(sum.saturating_add(lost))
     });
-    lost != Some(1) || pairs.iter().any(|pair| is_tcp_silent(pair))
+    lost != Some(1) || pairs.iter().any(|pair| is_without_tcp_reply(pair))
 }
 
 fn lossy_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
@@ -133,7 +133,7 @@ fn lossy_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
         );
         Warning::new(WarningCode::Lossy, hosts, detail, hint)
     };
-    let without_tcp = pairs.iter().filter(|pair| is_tcp_silent(pair)).count();
+    let without_tcp = pairs.iter().filter(|pair| is_without_tcp_reply(pair)).count();
     if without_tcp > 0 {
         let more = format!("; TCP connections of {without_tcp} pairs got no reply");
         warning.detail.push_str(&more);
@@ -209,14 +209,15 @@ fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&P
 }
 
 fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> bool) -> Vec<Warning> {
-    let is_blocked =
-        |pair: &Pair| is_tcp_silent(pair) && !is_unclear(pair.source) && !is_unclear(pair.target);
+    let is_blocked = |pair: &Pair| {
+        is_without_tcp_reply(pair) && !is_unclear(pair.source) && !is_unclear(pair.target)
+    };
     let faulty = explain(pairs, is_blocked).into_iter();
     faulty.map(|faulty| tcp_blocked_at(names, faulty.host, &faulty.pairs)).collect()
 }
 
 /// True if the source tried a TCP connection, and the path let none through.
-fn is_tcp_silent(pair: &Pair) -> bool {
+fn is_without_tcp_reply(pair: &Pair) -> bool {
     let failure = pair.measured.tcp_failure.as_ref();
     pair.tcp.is_none() && failure.is_some_and(TcpFailure::is_without_connection)
 }

@@ -29,9 +29,9 @@ pub fn explained(
     ends: &Ends<'_>,
 ) -> Verdict {
     use Code::{Asymmetric, NoAck, RailDown, Udp4791Blocked};
-    let is_silent = matches!(verdict.code, Udp4791Blocked | NoAck | RailDown | Asymmetric);
+    let is_no_response = matches!(verdict.code, Udp4791Blocked | NoAck | RailDown | Asymmetric);
     // A filter of the own host is observed directly, before a connection is made.
-    if !is_silent || verdict.stage == Some(Stage::Connect) {
+    if !is_no_response || verdict.stage == Some(Stage::Connect) {
         return verdict;
     }
     let sides = [Side::Source, Side::Target].into_iter().zip(at);

@@ -105,7 +105,7 @@ impl Slow {
         self.rails.is_empty()
     }
 
-    fn told(self, kind: OutlierKind, usual_ns: f32) -> Outlier {
+    fn into_outlier(self, kind: OutlierKind, usual_ns: f32) -> Outlier {
         let (slower_permille, slower_ns) = slower(self.log, usual_ns);
         Outlier {
             kind,

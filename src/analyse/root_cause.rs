@@ -34,7 +34,7 @@ impl<'a> TestedPair<'a> {
     }
 
     /// True if the pair is evidence about its hosts: it applies and was tested.
-    fn tells_something(&self) -> bool {
+    fn is_evidence(&self) -> bool {
         !matches!(self.verdict.code, Code::NoTransport | Code::NotTested)
     }
 
@@ -162,7 +162,7 @@ pub fn findings_of_rail(pairs: &[TestedPair<'_>], topology: Option<&Topology>) -
     findings.sort_by_key(|finding| finding.code != Code::Udp4791Blocked);
     let is_open = |pair: &TestedPair<'_>| !is_named[pair.source] && !is_named[pair.target];
     let mut open: Vec<TestedPair<'_>> =
-        pairs.iter().copied().filter(|pair| pair.tells_something() && is_open(pair)).collect();
+        pairs.iter().copied().filter(|pair| pair.is_evidence() && is_open(pair)).collect();
     if let Some(topology) = topology {
         findings.extend(leaves::explain(&mut open, topology));
     }
@@ -243,7 +243,7 @@ struct HostPairs<'a> {
 
 fn records<'a>(pairs: &[TestedPair<'a>]) -> Vec<HostPairs<'a>> {
     let mut records = vec![HostPairs::default(); count_hosts(pairs)];
-    for pair in pairs.iter().filter(|pair| pair.tells_something()) {
+    for pair in pairs.iter().filter(|pair| pair.is_evidence()) {
         for host in [pair.source, pair.target] {
             records[host].pairs += 1;
             records[host].as_source += usize::from(host == pair.source);

@@ -19,11 +19,11 @@ const LATE: Duration = Duration::from_millis(500);
 /// Returns how long a peer has not responded that was last heard at `heard`. Time before the end
 /// of this process's last pause is not counted.
 pub fn awake_time_since(heard: Instant) -> Duration {
-    let silence = now().saturating_duration_since(heard);
+    let idle_time = now().saturating_duration_since(heard);
     match pause_detector() {
-        Some(pause_detector) => silence.min(pause_detector.lock().awake_time(now())),
+        Some(pause_detector) => idle_time.min(pause_detector.lock().awake_time(now())),
         // Without the thread pauses are not detected; everything else works.
-        None => silence,
+        None => idle_time,
     }
 }
 

@@ -17,19 +17,19 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     if all.is_empty() {
         return text;
     }
-    let mut told: Vec<&(&str, &Connection)> =
+    let mut listed: Vec<&(&str, &Connection)> =
         all.iter().filter(|(_, one)| one.verdict.needs_attention() || is_advice(one)).collect();
-    told.sort_by_key(|(_, one)| std::cmp::Reverse(one.verdict));
-    if !told.is_empty() {
+    listed.sort_by_key(|(_, one)| std::cmp::Reverse(one.verdict));
+    if !listed.is_empty() {
         text.push('\n');
     }
     // Without this, the same advice for many mounts would hide the faults.
     let mut alike: HashMap<(&str, &str), usize> = HashMap::new();
-    for (_, one) in told.iter().filter(|(_, one)| is_advice(one)) {
+    for (_, one) in listed.iter().filter(|(_, one)| is_advice(one)) {
         *alike.entry(advice(one)).or_default() += 1;
     }
     // All other advice is in the columns only.
-    for (host, one) in told {
+    for (host, one) in listed {
         let count = if is_advice(one) { alike.insert(advice(one), 0) } else { None };
         let more = match count {
             Some(0) => continue,

@@ -167,7 +167,7 @@ pub fn render_findings(report: &PingReport) -> String {
     }
     let _ = writeln!(text, "{}", sum(report));
     if let Some(coverage) = report.coverage.as_ref().filter(|coverage| coverage.is_partial()) {
-        let _ = writeln!(text, "{}", coverage::told(coverage));
+        let _ = writeln!(text, "{}", coverage::describe(coverage));
     }
     text
 }

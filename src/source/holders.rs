@@ -110,8 +110,8 @@ fn list_contains_a_socket_of_this_process() {
 fn list_over_the_limit_ends_with_a_more_holders_line() {
     // Two sockets exceed the limit even if no other process is visible.
     let _sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
-    let told = String::from_utf8(list_up_to(30).unwrap()).unwrap();
-    assert!(told.len() < 40, "{told}");
-    assert_eq!(told.lines().last(), Some(MORE_HOLDERS));
-    assert!(told.lines().rev().skip(1).all(|line| line.contains(' ')), "{told}");
+    let listed = String::from_utf8(list_up_to(30).unwrap()).unwrap();
+    assert!(listed.len() < 40, "{listed}");
+    assert_eq!(listed.lines().last(), Some(MORE_HOLDERS));
+    assert!(listed.lines().rev().skip(1).all(|line| line.contains(' ')), "{listed}");
 }

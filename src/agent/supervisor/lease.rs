@@ -72,14 +72,14 @@ impl Lease {
 
 impl LeaseState {
     /// Kills the worker after [`WORKER_LEASE`]. Returns the agent's limit if it has passed too.
-    fn enforce(&mut self, silence: Duration) -> Option<Duration> {
-        if silence > WORKER_LEASE
+    fn enforce(&mut self, idle_time: Duration) -> Option<Duration> {
+        if idle_time > WORKER_LEASE
             && let Some(worker) = self.worker.take()
         {
             self.has_expired = true;
             worker.kill();
         }
-        (silence > self.agent_timeout).then_some(self.agent_timeout)
+        (idle_time > self.agent_timeout).then_some(self.agent_timeout)
     }
 }
 

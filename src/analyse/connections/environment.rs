@@ -9,8 +9,8 @@ const RDMA_BTLS: [&str; 5] = ["openib", "uct", "ofi", "ugni", "usnic"];
 const RDMA_TLS: [&str; 6] = ["rc", "ud", "dc", "ib", "all", "rdmacm"];
 
 /// Returns the setting that requests TCP instead of RDMA.
-pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
-    let says_tcp = |setting: &&String| {
+pub(super) fn requests_tcp(holder: &Holder) -> Option<&str> {
+    let is_tcp = |setting: &&String| {
         let Some((name, value)) = setting.split_once('=') else { return false };
         let words: Vec<&str> = value.split([',', ';', '+']).map(str::trim).collect();
         match name {
@@ -30,5 +30,5 @@ pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
             _ => false,
         }
     };
-    holder.environment.iter().flatten().find(says_tcp).map(String::as_str)
+    holder.environment.iter().flatten().find(is_tcp).map(String::as_str)
 }

@@ -218,14 +218,14 @@ impl<'index> Host<'index> {
 
     /// Returns the read failure of a controller that may be another path to the subsystem.
     fn unread_path(&self, controller: &NvmeController) -> Option<String> {
-        let is_told = |name: &str| {
+        let has_subsystem = |name: &str| {
             let mut all = self.index.consumers.nvme.iter().flatten();
             all.any(|one| one.name == name && one.subsystem.is_some())
         };
         let mut problems = self.index.report.problems.within("consumers/nvme").iter();
         let problem = problems.find(|problem| {
             let name = problem.key.split('/').nth(2);
-            controller.subsystem.is_none() || !name.is_some_and(is_told)
+            controller.subsystem.is_none() || !name.is_some_and(has_subsystem)
         });
         Some(problem?.detail.clone())
     }

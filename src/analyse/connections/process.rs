@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use super::builder::unknown;
 use super::channel::{Channel, count};
-use super::environment::asks_for_tcp;
+use super::environment::requests_tcp;
 use super::fleet::{Fleet, Peer};
 use super::index::Index;
 use crate::model::{
@@ -36,10 +36,10 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
         let is_ssh = [socket.local, socket.remote].iter().any(|end| end.port() == SSH_PORT);
         let is_own = socket.remote.ip().is_loopback() || socket.remote.ip() == socket.local.ip();
         // Keeps only processes with an RDMA device, queue pairs or a setting about the transport.
-        let is_told = !holder.devices.is_empty()
+        let is_relevant = !holder.devices.is_empty()
             || holder.environment.as_ref().is_some_and(|settings| !settings.is_empty())
             || owners.contains_key(&(Some(holder.pid), None));
-        if is_told && !is_ssh && !is_own {
+        if is_relevant && !is_ssh && !is_own {
             let holding = owners.entry((Some(holder.pid), None)).or_default();
             holding.sockets.entry(fleet.peer(socket.remote.ip())).or_default().push(socket);
         }
@@ -205,7 +205,7 @@ impl<'index> Owner<'index> {
                 .observed("/proc/net/tcp", "established")
                 .lacks("the throughput of the sockets (modprobe tcp_diag)"),
         };
-        if let Some(setting) = self.holder.and_then(asks_for_tcp) {
+        if let Some(setting) = self.holder.and_then(requests_tcp) {
             let verdict = ConnectionVerdict::TcpConfigured;
             return row.requests(tcp, format!("environment {setting}")).works(tcp, verdict);
         }

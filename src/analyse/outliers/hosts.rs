@@ -159,7 +159,7 @@ pub(super) fn name(rails: &[SlowHosts], fits: &[Fit]) -> Vec<Outlier> {
             Direction::In => OutlierKind::Receive,
         };
         let Slowness { slow_pairs, measured_pairs, .. } = *slowness;
-        let outlier = slow.told(kind, fits[first].typical_ns);
+        let outlier = slow.into_outlier(kind, fits[first].typical_ns);
         Some(Outlier { host: Some(host), slow: slow_pairs, of: measured_pairs, ..outlier })
     });
     outliers.collect()

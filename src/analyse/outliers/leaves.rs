@@ -163,7 +163,7 @@ pub(super) fn name(rails: &[SlowLeaves], fits: &[Fit], topology: &Topology) -> V
             leaves,
             slow: first.slow,
             of: first.of,
-            ..slow.told(kind, first.typical_ns)
+            ..slow.into_outlier(kind, first.typical_ns)
         })
     });
     outliers.collect()

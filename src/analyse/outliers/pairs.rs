@@ -52,7 +52,7 @@ pub(super) fn name(rails: &[Vec<SlowPair>]) -> Vec<Outlier> {
             both_ways,
             slow: 1,
             of: 1,
-            ..across.told(OutlierKind::Pair, first.usual_ns)
+            ..across.into_outlier(OutlierKind::Pair, first.usual_ns)
         })
     });
     outliers.collect()

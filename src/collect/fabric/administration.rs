@@ -25,7 +25,7 @@ pub(super) enum Rejected {
     #[error("no subnet manager has configured the own port")]
     NoManager,
     #[error("the subnet manager at LID {0} does not reply")]
-    SilentManager(u16),
+    NoReply(u16),
     #[error("the subnet manager at LID {0} is not the master")]
     NotMaster(u16),
     #[error("no {table}: {why}")]
@@ -66,7 +66,7 @@ pub(super) fn read(
     match manager.map(|manager| manager_of(&manager).is_master()) {
         Some(true) => {}
         Some(false) => return Ok(Err(Rejected::NotMaster(info.sm_lid))),
-        None => return Ok(Err(Rejected::SilentManager(info.sm_lid))),
+        None => return Ok(Err(Rejected::NoReply(info.sm_lid))),
     }
     // One table after the other: the first one that is cut or missing ends the attempt.
     let mut nodes = NodeTable::default();

@@ -6,7 +6,7 @@ use crate::model::ping::Coverage;
 
 /// Formats the coverage of a run, for example: `12.4 % of 4032 pairs tested, each host with at
 /// least 16 others, 136 of 136 pairs of leaf switches; random, seed 7`.
-pub(super) fn told(coverage: &Coverage) -> String {
+pub(super) fn describe(coverage: &Coverage) -> String {
     let permille = coverage.permille();
     let part = match permille {
         0 if coverage.tested > 0 => "less than 0.1 %".to_owned(),
@@ -48,11 +48,11 @@ fn a_part_is_never_called_all_nor_nothing() {
         leaf_pairs: Some(LeafPairs { tested: 3, possible: 6 }),
     };
     assert_eq!(
-        told(&coverage(124, 1_000)),
+        describe(&coverage(124, 1_000)),
         "12.4 % of 1000 pairs tested, each host with at least 1 other, 3 of 6 pairs of leaf switches, \
          within the budget of 1.5 s; random, seed 7"
     );
-    assert!(told(&coverage(1, 100_000)).starts_with("less than 0.1 % of 100000"));
-    assert!(told(&coverage(99_999, 100_000)).starts_with("99.9 % of"));
-    assert!(told(&coverage(9, 9)).starts_with("100 % of 9 pairs tested"));
+    assert!(describe(&coverage(1, 100_000)).starts_with("less than 0.1 % of 100000"));
+    assert!(describe(&coverage(99_999, 100_000)).starts_with("99.9 % of"));
+    assert!(describe(&coverage(9, 9)).starts_with("100 % of 9 pairs tested"));
 }

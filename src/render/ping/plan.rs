@@ -51,7 +51,7 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     };
     let _ = writeln!(text, "hosts  {hosts}, {rails}{assumed}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
-    let _ = writeln!(text, "       {}", coverage::told(&plan.coverage));
+    let _ = writeln!(text, "       {}", coverage::describe(&plan.coverage));
     let measured = format!("up to {} round trips in {} ms", plan.round_trips, plan.slot_ms);
     let _ = writeln!(text, "test   {} of each pair; {measured}", plan.tests.join(","));
     let seconds = plan.time_ms / 1_000;
