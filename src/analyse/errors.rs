@@ -69,8 +69,7 @@ impl ErrorKind {
 
 /// Returns the error counters that increased since the previous sample.
 pub fn errors(port: &Port) -> impl Iterator<Item = &Counter> {
-    let delta = |counter: &&Counter| counter.rate.and_then(|rate| rate.delta);
-    error_counters(port).filter(move |counter| delta(counter).is_some_and(|delta| delta > 0))
+    error_counters(port).filter(|counter| counter.delta().is_some_and(|delta| delta > 0))
 }
 
 /// Returns the counters of a port that count errors.

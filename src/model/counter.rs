@@ -28,6 +28,13 @@ pub struct Counter {
     pub rate: Option<CounterRate>,
 }
 
+impl Counter {
+    /// Returns the difference to the previous sample, in `unit`; `None` if it is unknown.
+    pub fn delta(&self) -> Option<u64> {
+        self.rate.and_then(|rate| rate.delta)
+    }
+}
+
 /// Change of a counter between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterRate {

@@ -59,8 +59,8 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<DetailPa
     let mut rows = rows.to_vec();
     let has_counted = |row: &CounterRow<'_>| {
         row.counter.is_some_and(|counter| {
-            let delta = counter.rate.and_then(|rate| rate.delta);
-            delta.is_some_and(|delta| delta > 0) && crate::analyse::errors::is_error(&counter.name)
+            counter.delta().is_some_and(|delta| delta > 0)
+                && crate::analyse::errors::is_error(&counter.name)
         })
     };
     let is_zero =

@@ -52,26 +52,24 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
 
 /// Returns why a check lacks a value of a host; `None` if the host has all values.
 fn unread(report: &HostReport, id: &str) -> Option<String> {
-    let field = match id {
-        "address.duplicate" => "gids",
-        "mac.duplicate" => "address",
-        "lid.duplicate" => "lid",
-        "mtu.differs" => return without_mtu(report),
-        // `guid.duplicate` and `host.twice`.
-        _ => "node_guid",
+    let of_ports = |field: &str| -> Vec<String> {
+        let ports = report.ports();
+        ports.map(|(device, port)| key::port(&device.name, port.number, field)).collect()
     };
-    report.problems.iter().next()?;
-    let keys: Vec<String> = match field {
-        "node_guid" => {
-            report.devices.iter().map(|device| key::device(&device.name, field)).collect()
-        }
-        "address" => {
+    let keys = match id {
+        "mtu.differs" => return without_mtu(report),
+        // Most hosts have no problem, and then the keys are not needed.
+        _ if report.problems.iter().next().is_none() => return None,
+        "address.duplicate" => of_ports("gids"),
+        "lid.duplicate" => of_ports("lid"),
+        "mac.duplicate" => {
             let netdevs = report.netdevs.iter().flatten();
-            netdevs.map(|netdev| key::netdev(&netdev.name, field)).collect()
+            netdevs.map(|netdev| key::netdev(&netdev.name, "address")).collect()
         }
+        // `guid.duplicate` and `host.twice`.
         _ => {
-            let ports = report.ports();
-            ports.map(|(device, port)| key::port(&device.name, port.number, field)).collect()
+            let devices = report.devices.iter();
+            devices.map(|device| key::device(&device.name, "node_guid")).collect()
         }
     };
     let problem = keys.iter().find_map(|key| report.problems.affecting(key));

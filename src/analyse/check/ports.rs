@@ -199,13 +199,12 @@ fn judge_errors(host: usize, place: PortRef<'_>, key: &str, results: &mut Result
             "a single sample shows no increase; --sample reads twice",
         );
     }
-    let delta = |counter: &Counter| counter.rate.and_then(|rate| rate.delta);
     let increase = |counter: &Counter| {
-        let delta = delta(counter)?;
+        let delta = counter.delta()?;
         Some(ErrorIncrease { name: counter.name.as_str().into(), last: delta, sum: delta })
     };
     let errors: Vec<ErrorIncrease> = errors(port).filter_map(increase).collect();
-    let unmeasured = error_counters(port).find(|counter| delta(counter).is_none());
+    let unmeasured = error_counters(port).find(|counter| counter.delta().is_none());
     if !errors.is_empty() {
         results.found(host, port_errors(place.subject(), &errors));
     } else if let Some(problem) = report.problems.affecting(key) {

@@ -36,7 +36,7 @@ pub(super) fn is_rdma_module(name: &str) -> bool {
 }
 
 /// Returns the driver of a function: the bound one, else the one that makes its RDMA device.
-pub(super) fn driver(function: &IdleFunction) -> Option<&str> {
+pub(super) fn driver_of(function: &IdleFunction) -> Option<&str> {
     let of_module = MODULES.iter().find(|(_, module)| *module == function.rdma_module);
     function.driver.as_deref().or(of_module.map(|(driver, _)| *driver))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Reader;
 use super::super::sysfs::is_pci_address;
-use super::idle_functions::driver;
+use super::idle_functions::driver_of;
 use crate::model::{HostReport, IdleFunction, KernelFault, KernelFaultKind};
 
 const KEY: &str = "system/kernel_faults";
@@ -43,7 +43,7 @@ pub(super) fn read(
     let of_devices = report.devices.iter().filter(|device| device.pci.is_some());
     let drivers: BTreeSet<&str> = of_devices
         .filter_map(|device| device.driver.as_deref())
-        .chain(idle.into_iter().flatten().filter_map(driver))
+        .chain(idle.into_iter().flatten().filter_map(driver_of))
         .collect();
     if drivers.is_empty() {
         return Some(Vec::new());
