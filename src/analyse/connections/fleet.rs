@@ -1,14 +1,12 @@
 //! Facts that need the reports of all hosts: the hosts of addresses, the remote ends of queue
 //! pairs, and services over RDMA. The files of the consumers use it.
 
-use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use super::addresses::Hosts;
 use super::index::Index;
 use super::remote_queue_pairs::RemoteQueuePairs;
-use crate::model::{CmAddress, CmId, HostReport, Object, Resource, TcpState};
+use crate::model::HostReport;
 
 /// Remote end: the index of a host of the run, or an address that identifies no host of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,54 +22,20 @@ pub(super) struct Fleet<'reports> {
     pub(super) remote_queue_pairs: RemoteQueuePairs<'reports>,
     /// Number of `BeeGFS` client mounts on all hosts.
     pub(super) beegfs_clients: usize,
-    /// Listeners of each host, which are collected at the first use.
-    listeners: Vec<OnceCell<Listeners>>,
-}
-
-/// Ports at which processes of a host listen.
-struct Listeners {
-    /// Ports for RDMA; `None` if the RDMA objects of the host are unknown.
-    rdma: Option<HashSet<u16>>,
-    /// True if the list of RDMA objects is complete.
-    is_complete: bool,
-    /// Ports for TCP of the processes that the user sees.
-    tcp: HashSet<u16>,
-}
-
-impl Listeners {
-    fn of(report: &HostReport) -> Self {
-        let port = |resource: &Resource| match &resource.object {
-            Object::CmId(CmId { state: Some(state), source: Some(CmAddress::Ip(end)), .. }) => {
-                (state == "LISTEN").then(|| end.port())
-            }
-            _ => None,
-        };
-        let consumers = report.consumers.iter();
-        let holders = consumers.clone().flat_map(|consumers| consumers.holders.iter().flatten());
-        let held: HashSet<u64> = holders.flat_map(|holder| &holder.inodes).copied().collect();
-        let sockets = consumers.flat_map(|consumers| consumers.sockets.iter().flatten());
-        let listening = sockets.filter(|socket| {
-            socket.state == TcpState::Listen && socket.inode != 0 && held.contains(&socket.inode)
-        });
-        Self {
-            rdma: report.resources.as_ref().map(|all| all.iter().filter_map(port).collect()),
-            is_complete: !report.problems.affects("resources"),
-            tcp: listening.map(|socket| socket.local.port()).collect(),
-        }
-    }
+    /// Index of each host; `None` if the report has no consumers.
+    indices: &'reports [Option<Index<'reports>>],
 }
 
 impl<'reports> Fleet<'reports> {
     pub(super) fn new(
         reports: &'reports [HostReport],
-        indices: &[Option<Index<'reports>>],
+        indices: &'reports [Option<Index<'reports>>],
     ) -> Self {
         let hosts = Hosts::new(reports);
         let remote_queue_pairs = RemoteQueuePairs::new(indices, &hosts);
         let consumers = reports.iter().filter_map(|report| report.consumers.as_ref());
         let beegfs_clients = consumers.flat_map(|consumers| &consumers.beegfs).map(Vec::len).sum();
-        let listeners = reports.iter().map(|_| OnceCell::new()).collect();
-        Self { reports, hosts, remote_queue_pairs, beegfs_clients, listeners }
+        Self { reports, hosts, remote_queue_pairs, beegfs_clients, indices }
     }
 
     /// Returns the name of the host with this index.
@@ -91,14 +55,8 @@ impl<'reports> Fleet<'reports> {
 
     /// True if a process listens for RDMA connections at this end; `None` if unknown.
     pub(super) fn offers_rdma(&self, end: SocketAddr) -> Option<bool> {
-        let host = self.hosts.at(end.ip())?;
-        let (report, listeners) = (self.reports.get(host)?, self.listeners.get(host)?);
-        let listeners = listeners.get_or_init(|| Listeners::of(report));
-        if listeners.rdma.as_ref()?.contains(&end.port()) {
-            return Some(true);
-        }
-        // The kernel lists RDMA objects of a process only to users who see the process.
-        (listeners.is_complete && listeners.tcp.contains(&end.port())).then_some(false)
+        let index = self.indices.get(self.hosts.at(end.ip())?)?.as_ref()?;
+        index.offers_rdma(end.port())
     }
 
     /// Returns the host with this address and the port of NFS over RDMA, if the host offers NFS

@@ -29,11 +29,13 @@ pub(super) struct Index<'report> {
     /// queue pair does not exist.
     pub(super) hidden_channels: Option<String>,
     /// Ports with RDMA listeners.
-    listeners: HashSet<u16>,
+    rdma_listeners: HashSet<u16>,
     /// Channels by process.
     channels_of: BTreeMap<u32, Vec<usize>>,
     /// TCP ports of the sockets that listen, by inode.
     listening: HashMap<u64, u16>,
+    /// TCP ports at which the processes that the user sees listen.
+    tcp_listeners: HashSet<u16>,
     /// Local addresses of sockets.
     addresses: HashSet<IpAddr>,
     /// Process that holds a socket, by inode of the socket.
@@ -75,7 +77,7 @@ impl<'report> Index<'report> {
     pub(super) fn new(host: usize, report: &'report HostReport) -> Option<Self> {
         let consumers = report.consumers.as_ref()?;
         let resources = report.resources.as_deref().unwrap_or_default();
-        let (channels, listeners) = channels(resources);
+        let (channels, rdma_listeners) = channels(resources);
         let ends = channels.iter().enumerate();
         let channels_to =
             grouped(ends.clone().filter_map(|(at, one)| Some((one.remote?.ip(), at))));
@@ -87,7 +89,16 @@ impl<'report> Index<'report> {
         let ends = ends.filter(|(_, socket)| socket.state != TcpState::Listen);
         let sockets_to = grouped(ends.clone().map(|(at, socket)| (socket.remote, at)));
         let sockets_from = grouped(ends.map(|(at, socket)| (socket.local.port(), at)));
-        let holders = consumers.holders.as_deref().unwrap_or_default();
+        let listening: HashMap<u64, u16> = sockets
+            .iter()
+            .filter(|socket| socket.state == TcpState::Listen)
+            .map(|socket| (socket.inode, socket.local.port()))
+            .collect();
+        let reported = consumers.holders.as_deref().unwrap_or_default();
+        let held =
+            reported.iter().flat_map(|holder| holder.inodes.iter().map(move |it| (*it, holder)));
+        let holders: HashMap<u64, &Holder> = held.collect();
+        let seen = listening.iter().filter(|(inode, _)| holders.contains_key(inode));
         Some(Self {
             host,
             report,
@@ -99,23 +110,17 @@ impl<'report> Index<'report> {
             sockets_to,
             sockets_from,
             hidden_channels: hidden_channels(report),
-            listeners,
+            rdma_listeners,
             channels_of,
-            listening: sockets
-                .iter()
-                .filter(|socket| socket.state == TcpState::Listen)
-                .map(|socket| (socket.inode, socket.local.port()))
-                .collect(),
+            tcp_listeners: seen.map(|(_, port)| *port).collect(),
+            listening,
             addresses: sockets
                 .iter()
                 .map(|socket| socket.local.ip())
                 .filter(|ip| !ip.is_unspecified())
                 .collect(),
-            holders: holders
-                .iter()
-                .flat_map(|holder| holder.inodes.iter().map(move |inode| (*inode, holder)))
-                .collect(),
-            processes: holders.iter().map(|holder| (holder.pid, holder)).collect(),
+            processes: reported.iter().map(|holder| (holder.pid, holder)).collect(),
+            holders,
             claimed_channels: Claims::new(),
             claimed_sockets: Claims::new(),
         })
@@ -149,7 +154,7 @@ impl<'report> Index<'report> {
     }
 
     fn is_served(&self, channel: &Channel<'_>) -> bool {
-        channel.local.is_some_and(|local| self.listeners.contains(&local.port()))
+        channel.local.is_some_and(|local| self.rdma_listeners.contains(&local.port()))
     }
 
     /// Claims and returns the channels of remote clients to a portal of a kernel module.
@@ -201,6 +206,18 @@ impl<'report> Index<'report> {
     /// Returns the TCP ports at which a process listens.
     pub(super) fn listeners_of(&self, holder: &Holder) -> impl Iterator<Item = u16> {
         holder.inodes.iter().filter_map(|inode| self.listening.get(inode).copied())
+    }
+
+    /// True if a process listens for RDMA connections at a port, false if one listens only for
+    /// TCP; `None` if unknown.
+    pub(super) fn offers_rdma(&self, port: u16) -> Option<bool> {
+        self.report.resources.as_ref()?;
+        if self.rdma_listeners.contains(&port) {
+            return Some(true);
+        }
+        // The kernel lists RDMA objects of a process only to users who see the process.
+        let is_complete = !self.report.problems.affects("resources");
+        (is_complete && self.tcp_listeners.contains(&port)).then_some(false)
     }
 
     /// Returns why connections may lack channels or sockets; `None` if none reached the limit.
