@@ -193,7 +193,8 @@ fn place(fabric: &Fabric, request: &UnansweredRequest) -> String {
         };
         node = peer.node;
     }
-    fabric.nodes.get(node).map(FabricNode::title).unwrap_or_default()
+    let own = || format!("{} port {}", fabric.device, fabric.port);
+    fabric.nodes.get(node).map_or_else(own, FabricNode::title)
 }
 
 /// True if a switch reported its forwarding table.

@@ -149,7 +149,8 @@ fn read_subnet(
     if let Some(wanted) = wanted
         && own.is_none_or(|own| ports::can_count(reader, facts, &own, &fabric))
     {
-        counters::read(mads, &mut fabric, wanted)?;
+        let question = Question::Mads(facts.umad.clone());
+        counters::read(mads, &mut fabric, wanted, &|| reader.source.answered_ns(&question))?;
     }
     if mads.is_stopped() {
         fabric.is_partial = true;

@@ -18,7 +18,7 @@ pub(super) fn judge(reports: &[&HostReport], results: &mut Results<'_>) {
                 let is_of_routes = id.starts_with("fabric.route");
                 if is_of_routes && !has_tables(fabric) {
                     results.skip(host, id, "no forwarding table was read");
-                } else if fabric.is_partial {
+                } else if fabric.is_partial || fabric.nodes.is_empty() {
                     results.unknown(host, id, "the sweep is incomplete");
                 } else {
                     results.pass(host, id);

@@ -13,7 +13,7 @@ use crate::analyse::fabric::tests::fabric;
 use crate::model::{
     Acceptance, CHECKS, Check, CheckReport, CheckResult, CheckScope, ExpectedValue, Fabric,
     FabricPort, ForwardingTable, HostFailure, HostReport, Part, Parts, Policy, Reason, Severity,
-    Via, selects_check,
+    SweepMethod, UnansweredRequest, Via, selects_check,
 };
 
 /// Healthy host with an InfiniBand adapter and a `RoCE` adapter with a bond.
@@ -733,6 +733,23 @@ fn a_finding_of_one_subnet_explains_none_of_another() {
     let found = lines(&checked(&reports(&values)));
     let ids: Vec<&str> = found.iter().filter_map(|line| line.split(' ').nth(1)).collect();
     assert_eq!(ids, ["fabric.no_manager", "fabric.port_not_active"]);
+}
+
+#[test]
+fn a_subnet_of_which_nothing_was_read_is_unknown() {
+    let mut unread = Fabric::empty("mlx5_0", 1, SweepMethod::Smp);
+    unread.unanswered.push(UnansweredRequest {
+        route: Vec::new(),
+        lid: 0,
+        attribute: "NodeInfo".into(),
+        detail: "no reply".into(),
+    });
+    let mut values = cluster();
+    values[2]["fabrics"] = json!([unread]);
+    let report = checked(&reports(&values));
+    let found = lines(&report);
+    assert!(found.contains(&"unknown fabric.no_answer n3 mlx5_0 port 1".to_owned()), "{found:?}");
+    assert_eq!(report.hosts[2].results["fabric.no_manager"].word(), "unknown");
 }
 
 #[test]

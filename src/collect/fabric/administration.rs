@@ -15,7 +15,7 @@ use crate::mad::{
     DirectedPath, LinkRecord, MadAttribute, NodeInfo, NodeRecord, PortInfo, PortInfoRecord,
     RecordTable, SmInfo, directed_smp, smp, smp_attribute, table_request,
 };
-use crate::model::{Fabric, FabricEnd, FabricNode, Guid, SweepMethod};
+use crate::model::{Fabric, FabricEnd, FabricNode, FabricPort, Guid, SweepMethod};
 use crate::source::{MadAnswer, MadError, Mads, ReadError};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +40,8 @@ pub(super) enum Rejected {
     UnknownLid { table: &'static str, lid: u16 },
     #[error("PortInfoRecord has no port of node {0}")]
     WithoutPorts(Guid),
+    #[error("PortInfoRecord lacks ports of switch {0}")]
+    MissingPorts(Guid),
     #[error("the link of LID {0} port {1} has one end")]
     OneEnd(u16, u8),
 }
@@ -171,7 +173,25 @@ impl NodeTable {
             }
             port_mut(&mut fabric.nodes[near.node], near.port).peer = Some(*far);
         }
-        Ok(())
+        fabric.nodes.iter().filter(|node| node.is_switch()).try_for_each(has_all_ends)
+    }
+}
+
+/// Rejects a switch with a link whose other end is not in the tables. opensm omits the nodes that
+/// share no partition with the requester (`osm_sa_node_record.c`), and the nodes whose management
+/// does not reply.
+fn has_all_ends(switch: &FabricNode) -> Result<(), Rejected> {
+    // A port without a record has no state. Port 0 counts, too.
+    let recorded = switch.ports.iter().filter(|port| port.state != 0).count();
+    if recorded <= usize::from(switch.port_count) {
+        return Err(Rejected::MissingPorts(switch.guid));
+    }
+    let mut ports = switch.ports.iter().filter(|port| port.number != 0);
+    let is_open =
+        |port: &&FabricPort| port.physical_state == FabricPort::LINK_UP && port.peer.is_none();
+    match ports.find(is_open) {
+        Some(port) => Err(Rejected::OneEnd(switch.lid().unwrap_or(0), port.number)),
+        None => Ok(()),
     }
 }
 
@@ -334,11 +354,28 @@ mod tests {
             replaced(PortInfoRecord::ID, ports),
             "PortInfoRecord has no port of node 0000:0000:0000:0002"
         );
+        let ports = records(&[port(1, 1), port(2, 1), port(9, 0), port(9, 1)]);
+        assert_eq!(
+            replaced(PortInfoRecord::ID, ports),
+            "PortInfoRecord lacks ports of switch 0000:0000:0000:0009"
+        );
         let mut cut = records(&links());
         cut.truncate(cut.len() - 1);
         cut[24 + 21] = 2;
         let cut = replaced(LinkRecord::ID, cut);
         assert!(cut.starts_with("LinkRecord: ") && cut.ends_with("behind the last whole record"));
+    }
+
+    /// The subnet manager shows a limited member of a partition no other limited member.
+    #[test]
+    fn tables_without_a_node_behind_a_link_are_rejected() {
+        let why = rejected(|it| {
+            let ports = [port(1, 1), port(9, 0), port(9, 1), port(9, 2)];
+            it.tables.insert(NodeRecord::ID, records(&[node(9, 2, 1), node(1, 1, 1)]));
+            it.tables.insert(PortInfoRecord::ID, records(&ports));
+            it.tables.insert(LinkRecord::ID, records(&links()[..2]));
+        });
+        assert_eq!(why, "the link of LID 9 port 2 has one end");
     }
 
     #[test]

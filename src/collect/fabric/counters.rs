@@ -7,7 +7,6 @@
 
 use super::requests::{Requests, unanswered_by};
 use super::sweep::port_mut;
-use crate::clock;
 use crate::mad::{
     ClassPortInfo, FieldValue, MAD_BYTES, MadAttribute, PortCounters, PortCountersExtended,
     PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_attribute,
@@ -31,9 +30,10 @@ enum CounterRequest {
     /// The sum of all ports of a switch.
     Sum,
     Counters(ClassPortInfo),
-    /// 64-bit counters; unicast and multicast packets if the node counts them.
+    /// 64-bit counters; unicast and multicast packets, and waiting, if the node counts them.
     Extended {
         has_casts: bool,
+        has_wait: bool,
     },
     ReceiveErrors,
     Discards,
@@ -62,17 +62,26 @@ impl CounterRequest {
     }
 }
 
-/// Reads the counters of every port with a LID, and of every port of a switch.
+/// Reads the counters of every port with a LID, and of every port of a switch. `now_ns` returns
+/// the time of the last reply: by the clock of the host, or of a record; `None` if it is unknown.
 pub(super) fn read(
     mads: &mut dyn Mads,
     fabric: &mut Fabric,
     wanted: CounterSelection,
+    now_ns: &dyn Fn() -> Option<u64>,
 ) -> Result<(), ReadError> {
-    let mut reading = CounterRequests { requests: Requests::new(mads), wanted };
+    let mut reading = CounterRequests { requests: Requests::new(mads), wanted, now_ns };
+    let mut unanswered = Vec::new();
     for (node, found) in fabric.nodes.iter().enumerate() {
         // All ports of a switch share the LID of its port 0; each port of an adapter has its own.
-        for port in found.ports.iter().filter(|port| port.lid != 0) {
-            if found.is_switch() && port.number != 0 {
+        let is_asked = |port: &&FabricPort| {
+            let has_link = port.lid != 0 || port.physical_state == FabricPort::LINK_UP;
+            if found.is_switch() { port.number == 0 } else { has_link }
+        };
+        for port in found.ports.iter().filter(is_asked) {
+            if port.lid == 0 {
+                let attribute = format!("{} of port {}", PortCounters::NAME, port.number);
+                unanswered.push(unanswered_by(found, attribute, &"the port has no LID"));
                 continue;
             }
             let end = FabricEnd { node, port: port.number };
@@ -84,6 +93,7 @@ pub(super) fn read(
             reading.ask(port.lid, end, what)?;
         }
     }
+    fabric.unanswered.append(&mut unanswered);
     while let Some(((end, what), answer)) = reading.requests.next()? {
         let node = &mut fabric.nodes[end.node];
         let Some(lid) = node.lid_of(end.port) else { continue };
@@ -109,6 +119,7 @@ pub(super) fn read(
 struct CounterRequests<'mads> {
     requests: Requests<'mads, (FabricEnd, CounterRequest)>,
     wanted: CounterSelection,
+    now_ns: &'mads dyn Fn() -> Option<u64>,
 }
 
 impl CounterRequests<'_> {
@@ -140,6 +151,7 @@ impl CounterRequests<'_> {
         what: CounterRequest,
         mad: &[u8],
     ) -> Result<(), ReadError> {
+        let read_ns = (self.now_ns)();
         match what {
             CounterRequest::Capabilities => {
                 let capabilities = performance_attribute::<ClassPortInfo>(mad);
@@ -163,11 +175,12 @@ impl CounterRequests<'_> {
                     return Ok(());
                 }
                 let port = port_mut(node, end.port);
-                add(port, counters.fields(), capabilities.has_transmit_wait());
+                add(port, counters.fields(), capabilities.has_transmit_wait(), read_ns);
                 let has_casts = capabilities.has_extended_width();
                 let has_wide = has_casts || capabilities.has_extended_width_without_casts();
                 if self.wanted == CounterSelection::All && has_wide {
-                    self.ask(lid, end, CounterRequest::Extended { has_casts })?;
+                    let has_wait = capabilities.has_extended_errors();
+                    self.ask(lid, end, CounterRequest::Extended { has_casts, has_wait })?;
                 }
                 if counters.receive_errors != 0 {
                     self.ask(lid, end, CounterRequest::ReceiveErrors)?;
@@ -176,27 +189,29 @@ impl CounterRequests<'_> {
                     self.ask(lid, end, CounterRequest::Discards)?;
                 }
             }
-            CounterRequest::Extended { has_casts } => {
+            CounterRequest::Extended { has_casts, has_wait } => {
                 let counters = performance_attribute::<PortCountersExtended>(mad);
                 let fields = counters.map(|counters| counters.fields()).unwrap_or_default();
-                // The 64-bit error counters are zero if the node does not have them.
+                // Counters that the node does not have are 0. The errors keep 32 bits, because
+                // only the 32-bit counters can be cleared.
                 let is_traffic = |field: &FieldValue| {
-                    field.name.ends_with("_words")
+                    field.name == "transmit_wait" && has_wait
+                        || field.name.ends_with("_words")
                         || field.name.ends_with("_packets")
                             && (has_casts || !field.name.contains("cast_"))
                 };
                 let fields = fields.into_iter().filter(is_traffic).collect();
-                add(port_mut(node, end.port), fields, true);
+                add(port_mut(node, end.port), fields, true, read_ns);
             }
             CounterRequest::ReceiveErrors => {
                 let details = performance_attribute::<PortReceiveErrorDetails>(mad);
                 let fields = details.map(|details| details.fields()).unwrap_or_default();
-                add(port_mut(node, end.port), fields, true);
+                add(port_mut(node, end.port), fields, true, read_ns);
             }
             CounterRequest::Discards => {
                 let details = performance_attribute::<PortTransmitDiscardDetails>(mad);
                 let fields = details.map(|details| details.fields()).unwrap_or_default();
-                add(port_mut(node, end.port), fields, true);
+                add(port_mut(node, end.port), fields, true, read_ns);
             }
         }
         Ok(())
@@ -230,9 +245,8 @@ fn counted_ports(node: &FabricNode, port: u8) -> Vec<u8> {
 }
 
 /// Adds counters to a port. They replace known counters with the same names.
-fn add(port: &mut FabricPort, fields: Vec<FieldValue>, has_wait: bool) {
+fn add(port: &mut FabricPort, fields: Vec<FieldValue>, has_wait: bool, read_ns: Option<u64>) {
     let counters = port.counters.get_or_insert_default();
-    let read_ns = Some(clock::wall_ns());
     for field in fields {
         let Some(name) = specification_name(field.name) else { continue };
         if field.name == "transmit_wait" && !has_wait {
@@ -322,7 +336,7 @@ fn traffic_is_in_bytes_and_a_full_counter_is_saturated() {
         transmit_wait: 9,
         ..PortCounters::default()
     };
-    add(&mut port, counters.fields(), false);
+    add(&mut port, counters.fields(), false, Some(7));
     let counter = |name: &str| {
         let counters = port.counters.as_ref().unwrap();
         let counter = counters.iter().find(|counter| counter.name == name)?;
@@ -371,7 +385,7 @@ mod tests {
             }
             Ok(mad.to_vec())
         });
-        read(&mut subnet, &mut fabric, CounterSelection::Errors).unwrap();
+        read(&mut subnet, &mut fabric, CounterSelection::Errors, &|| None).unwrap();
         let ports = fabric.nodes.iter().flat_map(|node| &node.ports);
         let counters = ports
             .flat_map(|port| port.counters.iter().flatten().map(|counter| (port.number, counter)));
@@ -397,6 +411,50 @@ mod tests {
         assert_eq!(found, []);
         let (info, counters) = (ClassPortInfo::ID, PortCounters::ID);
         assert_eq!(asked, [(1, info, 0), (2, counters, 1), (1, counters, ALL_PORTS)]);
+    }
+
+    #[test]
+    fn a_node_without_a_lid_is_reported() {
+        let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
+        fabric.nodes.push(node(2, &[(0, 0), (1, 0)]));
+        fabric.nodes.push(node(1, &[(1, 0)]));
+        fabric.nodes[1].ports[0].physical_state = FabricPort::LINK_UP;
+        fabric.nodes.push(node(1, &[(1, 0)]));
+        let mut subnet = FakeMads::new(|_, _| Err(MadError::NoReply));
+        read(&mut subnet, &mut fabric, CounterSelection::Errors, &|| None).unwrap();
+        let unanswered: Vec<&str> = fabric.unanswered.iter().map(|it| &*it.attribute).collect();
+        assert_eq!(unanswered, ["PortCounters of port 0", "PortCounters of port 1"]);
+        assert!(subnet.asked.is_empty());
+    }
+
+    #[test]
+    fn the_wide_wait_counter_replaces_the_narrow_one() {
+        for (has_errors, expected) in [(false, u64::from(u32::MAX)), (true, 5 << 32)] {
+            let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
+            fabric.nodes.push(node(1, &[(1, 2)]));
+            let mut subnet = FakeMads::new(|_, mut mad| {
+                let attribute = Header::decode(&mad).unwrap().attribute;
+                let data = &mut mad[64..];
+                if attribute == ClassPortInfo::ID {
+                    let capabilities_2 = u32::from(has_errors) << 1;
+                    let capabilities = 1 << 12 | 1 << 9;
+                    ClassPortInfo { capabilities, capabilities_2, ..ClassPortInfo::default() }
+                        .encode(data)
+                } else if attribute == PortCounters::ID {
+                    PortCounters { transmit_wait: u32::MAX, ..PortCounters::default() }.encode(data)
+                } else {
+                    PortCountersExtended { transmit_wait: 5 << 32, ..Default::default() }
+                        .encode(data)
+                }
+                .unwrap();
+                Ok(mad.to_vec())
+            });
+            read(&mut subnet, &mut fabric, CounterSelection::All, &|| Some(7)).unwrap();
+            let counters = fabric.nodes[0].ports[0].counters.as_ref().unwrap();
+            let wait = counters.iter().find(|counter| counter.name == "PortXmitWait").unwrap();
+            assert_eq!((wait.value, wait.saturated), (Some(expected), !has_errors));
+            assert_eq!(wait.read_ns, Some(7));
+        }
     }
 
     #[test]
