@@ -32,10 +32,20 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Returns the class of a counter by its name; `None` if the counter counts no errors.
     pub fn of(name: &str) -> Option<Self> {
-        const RECEIVER: [&str; 3] = ["rnr", "out_of_buffer", "vl15_dropped"];
+        const RECEIVER: [&str; 4] = ["rnr", "rree", "out_of_buffer", "vl15_dropped"];
         const LINK: [&str; 6] = ["symbol", "link", "rcv_errors", "physical", "overrun", "crc"];
-        const LOSS: [&str; 8] =
-            ["retr", "exceeded", "seq", "oos", "out of order", "timeout", "discard", "drop"];
+        const LOSS: [&str; 10] = [
+            "retr",
+            "exceeded",
+            "seq",
+            "oos",
+            "out of order",
+            "timeout",
+            "discard",
+            "drop",
+            "tree",
+            "unresponsive",
+        ];
         if !is_error(name) {
             return None;
         }
@@ -94,7 +104,7 @@ fn lowered(name: &str) -> Cow<'_, str> {
 
 /// True if a counter with this name counts errors.
 pub fn is_error(name: &str) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 17] = [
         "discard",
         "drop",
         "downed",
@@ -107,6 +117,11 @@ pub fn is_error(name: &str) -> bool {
         "out of order",
         "oos",
         "nak",
+        "icrc",
+        "invalid_",
+        "length_mismatch",
+        "requester_timeout",
+        "unresponsive",
     ];
     let name = lowered(name);
     // Excludes `ack_deferred` of rxe.
@@ -115,7 +130,18 @@ pub fn is_error(name: &str) -> bool {
         rest.is_empty() || rest.starts_with(['o', 's', '_', ' '])
     });
     // A closed queue pair flushes its requests, which is no error.
-    (has_error || WORDS.iter().any(|word| name.contains(word))) && !name.contains("flush")
+    (has_error || WORDS.iter().any(|word| name.contains(word)) || is_mlx4_error(&name))
+        && !name.contains("flush")
+}
+
+/// True for an error counter of mlx4, which has the abbreviation of the error in its name, such
+/// as `sq_num_tree` (transport retries exceeded). Excluded are flushed requests (`wrfe`),
+/// duplicates, and events that a retry repairs (`diag_counters` in
+/// `drivers/infiniband/hw/mlx4/main.c`).
+fn is_mlx4_error(name: &str) -> bool {
+    const NO_ERRORS: [&str; 4] = ["wrfe", "dup", "rnr", "to"];
+    let of_queue = name.strip_prefix("sq_num_").or_else(|| name.strip_prefix("rq_num_"));
+    name == "num_cqovf" || of_queue.is_some_and(|error| !NO_ERRORS.contains(&error))
 }
 
 #[cfg(test)]
@@ -127,7 +153,11 @@ mod tests {
         for name in ["symbol_error", "InOptErrors", "link_downed", "rx_err_pkt", "send_rnr_err"] {
             assert!(is_error(name), "{name}");
         }
-        for name in ["ack_deferred", "port_rcv_packets", "np_cnp_sent", "rdma_sends"] {
+        for name in ["sq_num_tree", "num_cqovf", "rx_icrc_encapsulated", "res_rx_invalid_rkey"] {
+            assert!(is_error(name), "{name}");
+        }
+        for name in ["ack_deferred", "port_rcv_packets", "np_cnp_sent", "rdma_sends", "sq_num_wrfe"]
+        {
             assert!(!is_error(name), "{name}");
         }
     }
@@ -152,6 +182,10 @@ mod tests {
             ("out_of_sequence", ErrorKind::Loss),
             ("local_ack_timeout_err", ErrorKind::Loss),
             ("tcpRetransSegs", ErrorKind::Loss),
+            ("sq_num_tree", ErrorKind::Loss),
+            ("sq_num_rree", ErrorKind::Receiver),
+            ("rx_icrc_encapsulated", ErrorKind::Link),
+            ("rq_num_lle", ErrorKind::Request),
             ("port_xmit_discards", ErrorKind::Loss),
             ("req_remote_access_errors", ErrorKind::Request),
         ];

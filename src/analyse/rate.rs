@@ -15,9 +15,12 @@ const SECOND: u128 = 1_000_000_000;
 pub struct CounterSample {
     /// Counters by host and device.
     hosts: HashMap<String, HashMap<String, DeviceCounters>>,
-    /// Counters of subnet ports, by node GUID and port number.
-    nodes: HashMap<(u64, u8), Vec<Counter>>,
+    /// Counters of subnet ports, by the host that read them.
+    nodes: HashMap<String, NodeCounters>,
 }
+
+/// Counters of subnet ports, by node GUID and port number.
+type NodeCounters = HashMap<(u64, u8), Vec<Counter>>;
 
 /// Counters of a device (`None`) and of each of its ports.
 type DeviceCounters = HashMap<Option<u32>, Vec<Counter>>;
@@ -29,22 +32,31 @@ impl CounterSample {
             let devices = host.devices.iter().map(|device| (device.name.clone(), banks(device)));
             devices.filter(|(_, banks)| !banks.is_empty()).collect::<HashMap<_, _>>()
         };
-        let fabrics = hosts.iter().flat_map(|host| host.fabrics.iter().flatten());
-        let nodes = fabrics.flat_map(|fabric| &fabric.nodes).flat_map(|node| {
-            let key = |port: &FabricPort| (node.guid.0, port.number);
-            node.ports.iter().filter_map(move |port| Some((key(port), port.counters.clone()?)))
-        });
+        let nodes = hosts.iter().map(|host| (host.host.clone(), node_counters(host)));
+        let nodes = nodes.filter(|(_, counters)| !counters.is_empty()).collect();
         let hosts = hosts.iter().map(|host| (host.host.clone(), banks(host)));
         let hosts = hosts.filter(|(_, banks)| !banks.is_empty());
-        Self { hosts: hosts.collect(), nodes: nodes.collect() }
+        Self { hosts: hosts.collect(), nodes }
+    }
+
+    /// Adds the counters of the hosts that an earlier sample has and this one lacks. After a
+    /// sample without a report, the rates cover the whole time.
+    pub fn keep_from(&mut self, earlier: Self) {
+        for (host, counters) in earlier.hosts {
+            self.hosts.entry(host).or_insert(counters);
+        }
+        for (host, counters) in earlier.nodes {
+            self.nodes.entry(host).or_insert(counters);
+        }
     }
 
     /// Adds rates to the later sample, for counters that both samples have.
     pub fn add_rates(&self, now: &mut [HostReport]) {
         for host in now {
+            let read_before = self.nodes.get(&host.host);
             for node in host.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes) {
                 for port in &mut node.ports {
-                    let before = self.nodes.get(&(node.guid.0, port.number));
+                    let before = read_before.and_then(|it| it.get(&(node.guid.0, port.number)));
                     add(before.map(Vec::as_slice), port.counters.as_deref_mut());
                 }
             }
@@ -59,6 +71,15 @@ impl CounterSample {
             }
         }
     }
+}
+
+fn node_counters(host: &HostReport) -> NodeCounters {
+    let nodes = host.fabrics.iter().flatten().flat_map(|fabric| &fabric.nodes);
+    let counters = nodes.flat_map(|node| {
+        let key = |port: &FabricPort| (node.guid.0, port.number);
+        node.ports.iter().filter_map(move |port| Some((key(port), port.counters.clone()?)))
+    });
+    counters.collect()
 }
 
 fn banks(device: &Device) -> DeviceCounters {
@@ -91,11 +112,12 @@ fn derive_rate(before: &Counter, now: &Counter) -> Option<CounterRate> {
     let interval_ns = now.read_ns?.checked_sub(before.read_ns?).filter(|time| *time > 0)?;
     let unknown =
         |change| CounterRate { change, interval_ns, delta: None, rate_per_s: None, rate_bps: None };
-    let Some(delta) = new.checked_sub(old) else { return Some(unknown(CounterChange::Reset)) };
-    if now.saturated {
-        // A saturated counter no longer changes.
+    // A saturated counter no longer changes. If it is larger later, it was read with more bits
+    // then.
+    if now.saturated || (before.saturated && new > old) {
         return Some(unknown(CounterChange::Saturated));
     }
+    let Some(delta) = new.checked_sub(old) else { return Some(unknown(CounterChange::Reset)) };
     let scaled = |factor: u128| {
         let rate = u128::from(delta) * factor * SECOND;
         let interval = u128::from(interval_ns);
@@ -153,6 +175,11 @@ mod tests {
         let full = Counter { saturated: true, ..counter(9, 2) };
         let rate = derive_rate(&counter(9, 1), &full).unwrap();
         assert_eq!((rate.change, rate.delta), (CounterChange::Saturated, None));
+        // A node did not report its 64-bit value in one sample.
+        let wide = derive_rate(&full, &counter(1 << 40, 3)).unwrap();
+        assert_eq!((wide.change, wide.delta), (CounterChange::Saturated, None));
+        let narrow = derive_rate(&counter(1 << 40, 1), &full).unwrap();
+        assert_eq!(narrow.change, CounterChange::Saturated);
     }
 
     #[test]
@@ -184,5 +211,30 @@ mod tests {
         let rate = |report: &HostReport| report.devices[0].counters.as_ref().unwrap()[0].rate;
         assert_eq!(rate(&now[0]).unwrap().delta, Some(2));
         assert_eq!(rate(&now[1]), None);
+        // A host without a report in one sample keeps its counters.
+        let mut between = CounterSample::of(&[report("n1", 3, 2)]);
+        between.keep_from(CounterSample::of(&before));
+        let mut later = [report("n1", 4, 3), report("n2", 9, 3)];
+        between.add_rates(&mut later);
+        let deltas = later.each_ref().map(|host| rate(host).unwrap().delta);
+        assert_eq!(deltas, [Some(1), Some(4)]);
+    }
+
+    #[test]
+    fn two_hosts_that_read_one_subnet_are_compared_with_themselves() {
+        let report = |host: &str, read_ns| {
+            let mut fabric = crate::analyse::fabric::tests::fabric();
+            fabric.nodes[0].ports[0].counters = Some(vec![counter(read_ns, read_ns)]);
+            HostReport { fabrics: Some(vec![fabric]), ..HostReport::empty(host, Via::Agent) }
+        };
+        // The clock of the second host is ahead.
+        let before = CounterSample::of(&[report("n1", 10), report("n2", 1_000)]);
+        let mut now = [report("n1", 15), report("n2", 1_005)];
+        before.add_rates(&mut now);
+        let interval = |host: &HostReport| {
+            let port = &host.fabrics.as_ref().unwrap()[0].nodes[0].ports[0];
+            port.counters.as_ref().unwrap()[0].rate.unwrap().interval_ns
+        };
+        assert_eq!(now.each_ref().map(interval), [5, 5]);
     }
 }

@@ -108,7 +108,7 @@ pub(super) fn run<L: Listing>(
     let mut removed_devices = RemovedDevices::default();
     let (mut outcome, mut is_first) = (Outcome::Complete, true);
     while let Some(mut reports) = watch.next()? {
-        let counted = CounterSample::of(&reports.hosts);
+        let mut counted = CounterSample::of(&reports.hosts);
         let now_ns = reports.taken_ns.unwrap_or_else(clock::wall_ns);
         let mut moves = Vec::new();
         for (place, report) in reports.hosts.iter_mut().enumerate() {
@@ -146,6 +146,9 @@ pub(super) fn run<L: Listing>(
         }
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
+        if let Some(before) = before.take() {
+            counted.keep_from(before);
+        }
         (before, is_first) = (Some(counted), false);
         view.prepare_next();
     }
