@@ -39,9 +39,9 @@ pub use mads::{
 pub use neighbors::NeighborTable;
 pub(crate) use netlink::bytes_at;
 pub use netlink::{
-    Attribute, Attributes, CORE_MODULE, EthtoolCommand, EthtoolQuery, Leaves, Message, Messages,
-    RdmaCommand, RdmaQuery, RouteCommand, RouteQuery, SocketQuery, has_other_queue_pairs,
-    has_route, leaves_through,
+    Attribute, Attributes, CORE_MODULE, CountedQueuePairs, EthtoolCommand, EthtoolQuery, Leaves,
+    Message, Messages, RdmaCommand, RdmaQuery, RouteCommand, RouteQuery, SocketQuery,
+    has_other_queue_pairs, has_route, leaves_through,
 };
 pub use question::Question;
 pub use rds::RdsList;

@@ -226,7 +226,7 @@ fn a_plan_lists_the_steps_of_the_run() {
     assert_valid("ping-plan", &plan);
     assert_eq!(plan["coverage"]["planned"], 160_000);
     assert_eq!(plan["coverage"]["least_peers"], 16);
-    assert_eq!(plan["memory_bytes"], 509_862_912_u64);
+    assert_eq!(plan["memory_bytes"], 831_782_912_u64);
 }
 
 #[test]

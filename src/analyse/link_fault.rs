@@ -1,12 +1,15 @@
-//! Faults of the link layer that the inventories show: a bridge above the port, and a MAC address
-//! that two hosts have. TCP may pass where RoCE does not, which looks like a firewall.
+//! Faults of the link layer that the inventories show: two VLANs, a bridge above the port, and a
+//! MAC address that two hosts have. TCP may pass where RoCE does not, which looks like a
+//! firewall.
 //!
 //! `ping::matrix` passes each verdict to this module.
+
+use std::net::IpAddr;
 
 use super::duplicates::Duplicates;
 use super::verdict::Ends;
 use crate::model::HostReport;
-use crate::model::ping::{Code, RoutePort, Side, Verdict};
+use crate::model::ping::{Code, FIX_VLAN, RoutePort, Side, Verdict};
 use crate::model::probe::Stage;
 
 /// Host of a pair: its index, its inventory and the port that the pair uses.
@@ -28,7 +31,16 @@ pub fn explained(
     duplicates: &Duplicates,
     ends: &Ends<'_>,
 ) -> Verdict {
-    use Code::{Asymmetric, NoAck, RailDown, Udp4791Blocked};
+    use Code::{Asymmetric, NoAck, NoNeighbour, RailDown, Udp4791Blocked};
+    if verdict.code == NoNeighbour
+        && let Some((here, there)) = different_vlans(&at)
+    {
+        let detail = format!(
+            "{}; similar addresses are in VLAN {here} on {} and in VLAN {there} on {}",
+            verdict.detail, ends.source, ends.target
+        );
+        return Verdict { detail, hint: Some(ends.fill(FIX_VLAN, verdict.side)), ..verdict };
+    }
     let is_no_response = matches!(verdict.code, Udp4791Blocked | NoAck | RailDown | Asymmetric);
     // A filter of the own host is observed directly, before a connection is made.
     if !is_no_response || verdict.stage == Some(Stage::Connect) {
@@ -50,6 +62,29 @@ pub fn explained(
     let Some((side, netdev)) = sides.into_iter().find_map(shared) else { return verdict };
     let fault = format!("another host has the MAC address of {netdev} on {}", ends.host(side));
     replaced(verdict, Code::MacDuplicate, side, &fault, ends)
+}
+
+/// Returns the VLANs of both ends if they differ and the addresses have one prefix.
+fn different_vlans([source, target]: &[End<'_>; 2]) -> Option<(u16, u16)> {
+    let vlan =
+        |end: &End<'_>| end.inventory?.netdev(end.port.netdev.as_deref()?)?.vlan.as_ref()?.id;
+    let (here, there) = (vlan(source)?, vlan(target)?);
+    let is_one_prefix = have_one_prefix(source.port.gid.ip(), target.port.gid.ip());
+    (here != there && is_one_prefix).then_some((here, there))
+}
+
+/// True if the first 24 bits of two IPv4 addresses, or the first 64 of two IPv6 addresses, are
+/// equal. The addresses are then usually in one subnet.
+pub fn have_one_prefix(one: IpAddr, other: IpAddr) -> bool {
+    match (one, other) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => {
+            (one.to_bits() ^ other.to_bits()).leading_zeros() >= 24
+        }
+        (IpAddr::V6(one), IpAddr::V6(other)) => {
+            (one.to_bits() ^ other.to_bits()).leading_zeros() >= 64
+        }
+        _ => false,
+    }
 }
 
 fn replaced(seen: Verdict, code: Code, side: Side, fault: &str, ends: &Ends<'_>) -> Verdict {
@@ -139,6 +174,27 @@ mod tests {
         assert_eq!(code(Code::Corrupted, first, "br0"), Code::Corrupted);
         assert_eq!(code(Code::RailDown, first, "br0"), Code::RailDown);
         assert_eq!(code(Code::Ok, first, "br0"), Code::Ok);
+    }
+
+    #[test]
+    fn two_vlans_explain_a_missing_neighbor() {
+        let with = |name: &str, vlan: u16| {
+            let json = json!([{ "name": "eth1", "vlan": { "id": vlan, "parent": "eth0" } }]);
+            let netdevs: Vec<Netdev> = serde_json::from_value(json).unwrap();
+            HostReport { netdevs: Some(netdevs.into()), ..HostReport::empty(name, Via::Agent) }
+        };
+        let verdict = |vlans: [u16; 2], code| {
+            let (one, two) = (with("n1", vlans[0]), with("n2", vlans[1]));
+            judged(code, Stage::Connect, "eth1", [&one, &two])
+        };
+        let found = verdict([10, 20], Code::NoNeighbour);
+        assert_eq!(
+            found.detail,
+            "seen; similar addresses are in VLAN 10 on n1 and in VLAN 20 on n2"
+        );
+        assert!(found.hint.unwrap().starts_with("set the same VLAN id on n1 and n2"));
+        assert_eq!(verdict([10, 10], Code::NoNeighbour).detail, "seen");
+        assert_eq!(verdict([10, 20], Code::NoAck).detail, "seen");
     }
 
     #[test]

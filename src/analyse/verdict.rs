@@ -8,12 +8,12 @@ mod fix;
 pub use fix::{Ends, with_placeholders};
 pub(crate) use fix::{fill_names, plain_or, plain_set};
 
-use crate::model::Protocol;
 use crate::model::ping::{
     Code, Datagrams, Evidence, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES,
-    FIX_OWN_FIREWALL, FIX_THREADS, GidMatch, Life, Passage, Received, Side, Verdict,
+    FIX_OWN_FIREWALL, FIX_ROCE_V1, FIX_THREADS, GidMatch, Life, Passage, Received, Side, Verdict,
 };
 use crate::model::probe::{Cause, Stage, StepError};
+use crate::model::{GidKind, Protocol};
 
 /// Returns the verdict on one ordered pair.
 pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
@@ -28,7 +28,11 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
             None => not_tested(),
         };
     };
-    let code = code_of(failure, evidence);
+    let code = match code_of(failure, evidence) {
+        // RoCE v1 does not use UDP.
+        Code::Udp4791Blocked if is_roce_v1(ends) => Code::NoAck,
+        code => code,
+    };
     let mut clauses = vec![failure_clause(failure, side, ends)];
     if failure.stage >= Stage::Connect {
         clauses.extend(evidence.datagrams.as_ref().map(|seen| datagram_clause(seen, ends)));
@@ -41,6 +45,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     let special = match code {
         Code::Udp4791Blocked if failure.cause == Cause::Filtered => Some(FIX_OWN_FIREWALL),
         Code::NoAck if evidence.protocol == Protocol::Efa => Some(FIX_EFA),
+        Code::NoAck if is_roce_v1(ends) => Some(FIX_ROCE_V1),
         Code::Resources => fix_of_resources(&failure.cause),
         _ => None,
     };
@@ -52,6 +57,10 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
         detail: clauses.join("; "),
         hint: hint(code, failure.fix.as_deref(), special, ends, side),
     }
+}
+
+fn is_roce_v1(ends: &Ends<'_>) -> bool {
+    ends.route.is_some_and(|route| route.source.gid_kind == Some(GidKind::RoceV1))
 }
 
 /// Returns the fix from the failed end, else from the table, with the names of the pair.

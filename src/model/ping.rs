@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use code::{
     Code, FIX_BETWEEN, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES,
-    FIX_OWN_FIREWALL, FIX_SET_UP, FIX_THREADS, FIX_VLAN,
+    FIX_OWN_FIREWALL, FIX_ROCE_V1, FIX_SET_UP, FIX_THREADS, FIX_VLAN,
 };
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};

@@ -40,30 +40,25 @@ pub(super) fn choose(
     duplicates: &BTreeSet<GidValue>,
     wanted: &Overrides,
 ) -> Result<Vec<OnRail>, NoMatch> {
-    let (mut from, mut to) = (candidates(source, wanted), candidates(target, wanted));
-    for (end, side, host) in [(&mut from, Side::Source, source), (&mut to, Side::Target, target)] {
-        let had_any = end.iter().any(Candidate::is_active);
-        // An index from the user is used as it is.
-        if wanted.gid_index.of(&host.host).is_none() {
-            end.retain(|one| !duplicates.contains(&one.gid.value));
-        }
-        if !end.iter().any(Candidate::is_active) {
-            if had_any {
-                return Err(no_match::only_duplicates(side));
-            }
-            return Err(no_match::lack(host, side, wanted));
-        }
-    }
-    let (from_rails, to_rails) = (rails.of_each(&from), rails.of_each(&to));
+    let of_end = |host, side| Usable::of(host, side, rails, duplicates, wanted);
+    let (from, to) = (of_end(source, Side::Source)?, of_end(target, Side::Target)?);
     let mut routes = Vec::new();
     for (number, key) in rails.keys() {
-        let mine = on_rail(&from, &from_rails, key);
-        let theirs = on_rail(&to, &to_rails, key);
+        let (mine, theirs) = (from.on_rail(key), to.on_rail(key));
         let found = match (best(&mine, &theirs), mine.first(), theirs.first()) {
             (Some((a, b)), ..) => route(a, b, wanted),
+            (None, None, theirs)
+                if from.has_only_duplicates(key)
+                    && (theirs.is_some() || to.has_only_duplicates(key)) =>
+            {
+                Err(no_match::only_duplicates(Side::Source))
+            }
+            (None, Some(_), None) if to.has_only_duplicates(key) => {
+                Err(no_match::only_duplicates(Side::Target))
+            }
             (None, Some(a), Some(_)) if !a.is_active() => Err(no_match::down(Side::Source, a)),
             (None, Some(_), Some(b)) if !b.is_active() => Err(no_match::down(Side::Target, b)),
-            (None, Some(_), Some(_)) => Err(no_match::between(&from, &to)),
+            (None, Some(_), Some(_)) => Err(no_match::between(&from.candidates, &to.candidates)),
             (None, ..) => continue,
         };
         routes.push((number, found));
@@ -71,18 +66,60 @@ pub(super) fn choose(
     if !routes.is_empty() || !rails.takes_best() {
         return Ok(routes);
     }
-    match best(&Vec::from_iter(&from), &Vec::from_iter(&to)) {
+    match best(&Vec::from_iter(&from.candidates), &Vec::from_iter(&to.candidates)) {
         Some((a, b)) => Ok(vec![(0, route(a, b, wanted))]),
-        None => Err(no_match::between(&from, &to)),
+        None => Err(no_match::between(&from.candidates, &to.candidates)),
     }
 }
 
-fn on_rail<'c, 'a>(
-    host: &'c [Candidate<'a>],
-    rails: &[RailKey],
-    key: RailKey,
-) -> Vec<&'c Candidate<'a>> {
-    host.iter().zip(rails).filter(|(_, rail)| **rail == key).map(|(one, _)| one).collect()
+/// GIDs of a host that no other host has.
+struct Usable<'a> {
+    candidates: Vec<Candidate<'a>>,
+    /// Rail of each candidate. A removed duplicate counts for the rails: it moves no other port
+    /// to another rail.
+    rails: Vec<RailKey>,
+    /// Rails of the active ports whose GIDs were removed.
+    removed: BTreeSet<RailKey>,
+}
+
+impl<'a> Usable<'a> {
+    /// Returns the GIDs of a host; fails if none of them is on an active port.
+    fn of(
+        host: &'a HostReport,
+        side: Side,
+        rails: &Rails,
+        duplicates: &BTreeSet<GidValue>,
+        wanted: &Overrides,
+    ) -> Result<Self, NoMatch> {
+        let all = candidates(host, wanted);
+        let keys = rails.of_each(&all);
+        // An index from the user is used as it is.
+        let is_fixed = wanted.gid_index.of(&host.host).is_some();
+        let is_removed = |one: &Candidate<'_>| !is_fixed && duplicates.contains(&one.gid.value);
+        let (removed, left): (Vec<_>, Vec<_>) =
+            keys.into_iter().zip(all).partition(|(_, one)| is_removed(one));
+        let removed = removed.into_iter().filter(|(_, one)| one.is_active());
+        let removed: BTreeSet<RailKey> = removed.map(|(key, _)| key).collect();
+        if !left.iter().any(|(_, one)| one.is_active()) {
+            return Err(if removed.is_empty() {
+                no_match::lack(host, side, wanted)
+            } else {
+                no_match::only_duplicates(side)
+            });
+        }
+        let (rails, candidates) = left.into_iter().unzip();
+        Ok(Self { candidates, rails, removed })
+    }
+
+    fn on_rail(&self, key: RailKey) -> Vec<&Candidate<'a>> {
+        let on_rail = self.candidates.iter().zip(&self.rails).filter(|(_, rail)| **rail == key);
+        on_rail.map(|(one, _)| one).collect()
+    }
+
+    /// True if every active GID on the rail was removed.
+    fn has_only_duplicates(&self, key: RailKey) -> bool {
+        self.removed.contains(&key) && !self.on_rail(key).iter().any(|one| one.is_active())
+    }
 }
 
 /// Returns the best pair of active candidates. Of equal pairs, the first one is taken: lower

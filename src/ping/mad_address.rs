@@ -18,12 +18,22 @@ use crate::threads::at_once;
 const ONLY_CONNECTION: u32 = 1;
 
 /// Sends MADs from each host to the address, which is the last host of the report. The caller
-/// sets the times of the report and `left_behind`.
-pub fn run(members: &[Member<'_>], test_options: &TestOptions, to: MadAddressee) -> PingReport {
+/// sets the times of the report and `left_behind`. Results after the end of the run are
+/// `not_tested`.
+pub fn run(
+    members: &[Member<'_>],
+    test_options: &TestOptions,
+    to: MadAddressee,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> PingReport {
+    matrix::await_workers(members.iter().filter_map(|member| member.node));
     let (mut hosts, pairs) = (matrix::hosts(members, None), Mutex::new(Vec::new()));
     let target = hosts.len();
     at_once(members.iter().enumerate().collect(), |(source, member)| {
-        let pair = test(member, Cell { rail: 0, source, target }, to, test_options);
+        let cell = Cell { rail: 0, source, target };
+        let pair = test(member, cell, to, test_options);
+        // The end of a run causes failures.
+        let pair = if is_over() { Pair::of_verdict(cell, verdict::not_tested()) } else { pair };
         pairs.lock().push(pair);
     });
     let mut pairs = pairs.into_inner();

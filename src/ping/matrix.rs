@@ -163,7 +163,7 @@ pub fn count_rails<'a>(
 
 /// Waits until workers reply, so that no test of a pair includes the startup of a worker. If a
 /// worker does not start, [`Node::life`] returns the reason.
-fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
+pub(super) fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     let deadline = Deadline::after(FIRST_REPLY);
     // A worker replies to this step although no connection is open.
     let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });

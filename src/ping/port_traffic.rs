@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::analyse::errors::ErrorKind;
 use crate::model::probe::Traffic;
-use crate::source::has_other_queue_pairs;
+use crate::source::{CountedQueuePairs, has_other_queue_pairs};
 use crate::sys::port_counters::hardware_counters;
 
 /// Packet counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`), which does not
@@ -38,7 +38,12 @@ impl TrafficBaseline {
     /// Returns the packets that the port counted since the baseline, or [`SHARED`]; `None` if it
     /// is unknown whether the port counted packets of other programs.
     pub(super) fn since(&self) -> Option<Traffic> {
-        Some(difference(self.before?, counted(&self.device, self.port)?))
+        let traffic = difference(self.before?, counted(&self.device, self.port)?);
+        // Other programs, or adaptive routing of their packets, also change these counters.
+        let is_doubtful = traffic.sent.is_none() && traffic.retransmissions > 0;
+        let is_shared = is_doubtful
+            && has_others(&self.device, CountedQueuePairs::Retransmissions) == Some(true);
+        Some(if is_shared { SHARED } else { traffic })
     }
 }
 
@@ -49,8 +54,12 @@ fn counted(device: &str, port: u8) -> Option<Traffic> {
     if traffic.sent.is_none() {
         return Some(traffic);
     }
-    let is_shared = has_other_queue_pairs(device, QUEUE_PAIR_LIST_TIMEOUT)?;
+    let is_shared = has_others(device, CountedQueuePairs::Packets)?;
     Some(if is_shared { SHARED } else { traffic })
+}
+
+fn has_others(device: &str, counted: CountedQueuePairs) -> Option<bool> {
+    has_other_queue_pairs(device, counted, QUEUE_PAIR_LIST_TIMEOUT)
 }
 
 /// Selects the packet counters and sums the counters of lost packets.

@@ -44,7 +44,7 @@ pub use ethtool::{EthtoolCommand, EthtoolQuery};
 pub use lookup::{Leaves, has_route, leaves_through};
 pub(crate) use message::bytes_at;
 pub use message::{Message, Messages};
-pub use queue_pairs::has_other_queue_pairs;
+pub use queue_pairs::{CountedQueuePairs, has_other_queue_pairs};
 pub use rdma::{CORE_MODULE, RdmaCommand, RdmaQuery};
 pub use route::{RouteCommand, RouteQuery};
 pub use sockets::SocketQuery;

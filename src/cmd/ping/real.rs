@@ -74,7 +74,7 @@ impl RealRun {
         }
         let (taken_ns, members) = (clock::wall_ns(), self.members(&reached));
         let report = if let Some(to) = mad_addressee(&self.args) {
-            mad_address::run(&members, &test_options, to)
+            mad_address::run(&members, &test_options, to, &|| self.watchdog.is_cancelled())
         } else {
             let topology = self.topology.as_ref();
             let hosts = matrix::hosts(&members, topology);

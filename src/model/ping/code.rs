@@ -38,6 +38,11 @@ pub const FIX_FIRMWARE: &str = "on {host}, find why the adapter or its firmware 
 pub const FIX_SET_UP: &str = "on {host}: ip link set {netdev} up; if the port stays down, check the cable and the \
                               switch port: rdmactl ports -v -H {host}";
 
+/// Fix for [`Code::NoAck`] with `RoCE` v1.
+pub const FIX_ROCE_V1: &str = "RoCE v1 is Ethernet without IP (ethertype 0x8915), which no router forwards: connect \
+                               {source} and {target} by one VLAN that no ACL filters, or give both ports GIDs of \
+                               RoCE v2: rdmactl gids -H {source},{target}";
+
 /// Fix for [`Code::NoNeighbour`] if the inventory shows different VLANs.
 pub const FIX_VLAN: &str =
     "set the same VLAN id on {source} and {target}: ip -d link show {netdev}";
@@ -232,7 +237,7 @@ codes! {
     NoAck = "rc.no_ack",
         "Messages over the connection are not acknowledged, although TCP or datagrams may pass.",
         ["check which counters grow and whether a firewall or ACL drops RDMA connections: rdmactl counters -H \
-          {source},{target} -w 'counter~retr or counter~timeout'", FIX_EFA];
+          {source},{target} -w 'counter~retr or counter~timeout'", FIX_EFA, FIX_ROCE_V1];
     NotPosting = "peer.not_posting",
         "The target's adapter accepts messages, but the process on the target posts no receive or does not reply: \
          probably it gets no CPU time.",

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::Overrides;
+use crate::analyse::link_fault::have_one_prefix;
 use crate::model::ping::RoutePort;
 use crate::model::{Device, Gid, GidKind, HostReport, Port, Protocol, SOFT_ROCE};
 
@@ -11,6 +12,10 @@ use crate::model::{Device, Gid, GidKind, HostReport, Port, Protocol, SOFT_ROCE};
 /// that posted it, and no signal ends this. Seen in the lab: a host with one CPU stopped
 /// responding.
 const RXE_SURVIVES_FIREWALLS: (u32, u32) = (6, 12);
+
+/// Limit of GIDs of a host. Its pairs compare each GID with each GID of a peer. A host with eight
+/// full GID tables has 2,048.
+const MAX_CANDIDATES: usize = 4_096;
 
 /// GID of a port that can be used while the port is up.
 pub(super) struct Candidate<'a> {
@@ -85,6 +90,7 @@ pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Ca
             Some(Candidate { host, device, port, gid, protocol, number, index })
         }));
     }
+    found.truncate(MAX_CANDIDATES);
     found
 }
 
@@ -99,11 +105,7 @@ pub(super) fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u
     if a.protocol != Protocol::Roce {
         return None;
     }
-    let is_one_subnet = match (a.gid.value.ip(), b.gid.value.ip()) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= 24,
-        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= 64,
-        _ => false,
-    };
+    let is_one_subnet = have_one_prefix(a.gid.value.ip(), b.gid.value.ip());
     // An interface without a tag may be in any VLAN: its switch port decides.
     let (here, there) = vlan(a).zip(vlan(b))?;
     (is_one_subnet && here != there).then_some((here, there))
@@ -116,19 +118,27 @@ pub(super) fn is_usable(protocol: Protocol) -> bool {
 
 /// Returns the score of a pair of GIDs; `None` if they cannot reach each other.
 ///
-/// The order is: `RoCE` v2 before v1, global before link-local, the longest common prefix of the
-/// addresses (one subnet, one rail), IPv4 before IPv6.
-pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, u32, bool)> {
+/// The order is: one VLAN before two, `RoCE` v2 before v1, global before link-local, the longest
+/// common prefix of the addresses (one subnet, one rail), IPv4 before IPv6.
+pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, bool, u32, bool)> {
     if a.protocol != b.protocol {
         return None;
     }
     if a.protocol != Protocol::Roce {
-        // Ports of two subnets reach each other only through a router.
-        let is_preferred =
+        // Ports of two subnets reach each other only through a router, and rdmactl asks for no
+        // path through a router: a LID would lead to a port of the own subnet.
+        let is_one_subnet =
             !a.protocol.has_subnet() || a.gid.value.subnet_prefix() == b.gid.value.subnet_prefix();
-        return Some((true, is_preferred, 0, a.gid.index == 0 && b.gid.index == 0));
+        let is_first = a.gid.index == 0 && b.gid.index == 0;
+        return is_one_subnet.then_some((true, true, true, 0, is_first));
     }
-    if a.gid.kind != b.gid.kind || different_vlans(a, b).is_some() {
+    if a.gid.kind != b.gid.kind {
+        return None;
+    }
+    // A GID does not contain the length of its prefix: a router may join two VLANs with similar
+    // addresses. It forwards no link-local address.
+    let is_one_vlan = different_vlans(a, b).is_none();
+    if !is_one_vlan && a.gid.value.is_link_local() {
         return None;
     }
     let version_2 = a.gid.kind == Some(GidKind::RoceV2);
@@ -138,12 +148,13 @@ pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool,
     }
     match (a.gid.value.ip(), b.gid.value.ip()) {
         (IpAddr::V4(a), IpAddr::V4(b)) => {
-            Some((version_2, is_global, (a.to_bits() ^ b.to_bits()).leading_zeros(), true))
+            let common = (a.to_bits() ^ b.to_bits()).leading_zeros();
+            Some((is_one_vlan, version_2, is_global, common, true))
         }
         (IpAddr::V6(a), IpAddr::V6(b)) => {
             // Scaled to the 32 bits of IPv4, so that both families are comparable.
             let common = (a.to_bits() ^ b.to_bits()).leading_zeros() / 4;
-            Some((version_2, is_global, common, false))
+            Some((is_one_vlan, version_2, is_global, common, false))
         }
         _ => None,
     }

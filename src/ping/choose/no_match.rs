@@ -10,7 +10,7 @@ use super::candidate::{Candidate, candidates, different_vlans, is_usable};
 use crate::analyse::verdict::Ends;
 use crate::model::ping::{Code, FIX_SET_UP, FIX_VLAN, Side, Verdict};
 use crate::model::probe::Stage;
-use crate::model::{Device, GidKind, HostReport, Port, PortState, Protocol, WantedGid};
+use crate::model::{Device, GidKind, Guid, HostReport, Port, PortState, Protocol, WantedGid};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ping) enum NoMatch {
@@ -33,7 +33,7 @@ pub(in crate::ping) enum NoMatch {
     Disjoint(String),
     /// Both hosts have `RoCE`, but no GIDs of one version and one kind of address.
     GidFamily(String),
-    /// The GIDs of both hosts are in one subnet, but in different VLANs.
+    /// The GIDs of both hosts are link-local, but in different VLANs.
     Vlan(String),
     /// The hosts have no common partition in which they may communicate.
     PKey(String),
@@ -75,14 +75,29 @@ pub(super) fn between(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoMatch {
     });
     if let Some((here, there)) = vlans {
         return NoMatch::Vlan(format!(
-            "addresses of one subnet are in VLAN {here} on the source and in VLAN {there} on the target"
+            "link-local addresses are in VLAN {here} on the source and in VLAN {there} on the target"
         ));
     }
     let has = |from: String, to: String| format!("the source has {from}, the target has {to}");
     if [from, to].iter().all(|end| end.iter().any(is_active_roce)) {
         return NoMatch::GidFamily(has(families(from), families(to)));
     }
+    if let Some((here, there)) = different_subnets(from, to) {
+        return NoMatch::Disjoint(format!(
+            "the source is in the InfiniBand subnet {here}, the target in {there}"
+        ));
+    }
     NoMatch::Disjoint(has(protocols(from), protocols(to)))
+}
+
+/// Returns the subnet prefixes of two active ports of one protocol, whose subnets differ.
+fn different_subnets(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> Option<(Guid, Guid)> {
+    let prefix = |one: &Candidate<'_>| Guid(one.gid.value.subnet_prefix());
+    let is_usable = |one: &&Candidate<'_>| one.is_active() && one.protocol.has_subnet();
+    from.iter().filter(is_usable).find_map(|a| {
+        let of_protocol = |b: &&Candidate<'_>| is_usable(b) && b.protocol == a.protocol;
+        Some((prefix(a), prefix(to.iter().find(of_protocol)?)))
+    })
 }
 
 fn is_active_roce(one: &Candidate<'_>) -> bool {

@@ -129,48 +129,77 @@ impl Rails {
     }
 
     pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<RailKey> {
-        host.iter().map(|one| self.key(host, one)).collect()
+        let (addresses, orders) = (first_addresses(host), pci_orders(host));
+        host.iter().map(|one| self.key(one, &addresses, &orders)).collect()
     }
 
     /// Returns the rail key of a port. All GIDs of the port have the same key.
-    fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> RailKey {
-        if one.protocol.has_subnet() {
-            let prefix = one.gid.value.subnet_prefix();
-            let in_subnet = host.iter().filter(|other| other.gid.value.subnet_prefix() == prefix);
-            return RailKey::Subnet(prefix, position(in_subnet, one));
+    fn key(
+        &self,
+        one: &Candidate<'_>,
+        addresses: &FirstAddresses<'_>,
+        orders: &PciOrders<'_>,
+    ) -> RailKey {
+        let ports = orders.get(&group(one)).map(Vec::as_slice).unwrap_or_default();
+        let position = ports.partition_point(|other| *other < pci_order(one));
+        if let (_, Some(prefix)) = group(one) {
+            return RailKey::Subnet(prefix, position);
         }
-        match first_address(host, one) {
+        match addresses.get(&one.place()) {
             Some(IpAddr::V4(ip)) => RailKey::V4(prefix(ip.to_bits().into(), self.v4_bits, 32)),
             Some(IpAddr::V6(ip)) => RailKey::V6(prefix(ip.to_bits(), self.v6_bits, 128)),
-            None => {
-                let of_protocol = host.iter().filter(|other| other.protocol == one.protocol);
-                RailKey::Order(one.protocol.word(), position(of_protocol, one))
-            }
+            None => RailKey::Order(one.protocol.word(), position),
         }
     }
 }
 
-/// Returns the address that identifies the rail of a `RoCE` port; `None` if all are link-local.
-/// The order is: `RoCE` v2 before v1, the address of the port before the address of a VLAN, IPv4
-/// before IPv6, then the GID index.
-fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> {
-    let rank = |it: &&Candidate<'_>| {
+/// Address that identifies the rail of a `RoCE` port, by device and port. A port with link-local
+/// addresses only has none.
+type FirstAddresses<'a> = BTreeMap<(&'a str, u8), IpAddr>;
+
+/// Returns the first address of each port. The order is: `RoCE` v2 before v1, the address of the
+/// port before the address of a VLAN, IPv4 before IPv6, then the GID index.
+fn first_addresses<'a>(host: &[Candidate<'a>]) -> FirstAddresses<'a> {
+    let rank = |it: &Candidate<'_>| {
         let is_old = it.gid.kind != Some(GidKind::RoceV2);
         (is_old, vlan(it).is_some(), it.gid.value.ip().is_ipv6(), it.index)
     };
-    host.iter()
-        .filter(|other| other.place() == one.place() && other.protocol == Protocol::Roce)
-        .filter(|other| !other.gid.value.is_link_local())
-        .min_by_key(rank)
-        .map(|first| first.gid.value.ip())
+    let has_address =
+        |it: &&Candidate<'_>| it.protocol == Protocol::Roce && !it.gid.value.is_link_local();
+    let mut ranked: Vec<&Candidate<'_>> = host.iter().filter(has_address).collect();
+    ranked.sort_by_key(|it| rank(it));
+    // The last insertion remains.
+    ranked.into_iter().rev().map(|it| (it.place(), it.gid.value.ip())).collect()
 }
 
-/// Returns the position of a port in the order of PCI addresses, counted from 0.
-fn position<'a>(ports: impl Iterator<Item = &'a Candidate<'a>>, one: &Candidate<'_>) -> usize {
-    ports.map(pci_order).filter(|other| *other < pci_order(one)).collect::<BTreeSet<_>>().len()
+/// Group of ports whose order makes rails: the protocol, and the prefix of the subnet if the
+/// protocol has one.
+type Group = (&'static str, Option<u64>);
+
+fn group(one: &Candidate<'_>) -> Group {
+    let prefix = one.protocol.has_subnet().then(|| one.gid.value.subnet_prefix());
+    (one.protocol.word(), prefix)
 }
 
-fn pci_order<'a>(one: &'a Candidate<'_>) -> (Option<&'a str>, &'a str, u8) {
+/// Ports of each group in the order of PCI addresses, without duplicates.
+type PciOrders<'a> = BTreeMap<Group, Vec<PciOrder<'a>>>;
+
+/// PCI address, name of the device and number of the port.
+type PciOrder<'a> = (Option<&'a str>, &'a str, u8);
+
+fn pci_orders<'a>(host: &'a [Candidate<'_>]) -> PciOrders<'a> {
+    let mut orders = PciOrders::new();
+    for one in host {
+        orders.entry(group(one)).or_default().push(pci_order(one));
+    }
+    for ports in orders.values_mut() {
+        ports.sort_unstable();
+        ports.dedup();
+    }
+    orders
+}
+
+fn pci_order<'a>(one: &'a Candidate<'_>) -> PciOrder<'a> {
     (one.device.pci.as_deref(), &one.device.name, one.number)
 }
 
@@ -189,11 +218,9 @@ fn are_separate(addresses: &[u128], bits: u32, width: u32) -> bool {
 /// Returns the addresses that identify the rails of a host's ports, for one address family.
 /// `width` is 32 for IPv4 and 128 for IPv6.
 fn addresses(host: &[Candidate<'_>], width: u32) -> Vec<u128> {
-    let ports: BTreeMap<_, _> =
-        host.iter().map(|one| (one.place(), first_address(host, one))).collect();
-    ports
+    first_addresses(host)
         .into_values()
-        .filter_map(|address| match address? {
+        .filter_map(|address| match address {
             IpAddr::V4(ip) => (width == 32).then(|| ip.to_bits().into()),
             IpAddr::V6(ip) => (width == 128).then(|| ip.to_bits()),
         })

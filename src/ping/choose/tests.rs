@@ -84,6 +84,46 @@ fn ports_of_one_infiniband_subnet_are_chosen() {
     let a = two_ib_ports("fec0::1", "fe80::1", UP);
     let b = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::2", GidKind::Ib)])]);
     assert_eq!(choose(&a, &b).unwrap().source.device, "mlx5_1");
+    let other = host(&[("mlx5_0", Protocol::Ib, UP, &[("fed0::2", GidKind::Ib)])]);
+    let why = choose(&a, &other).unwrap_err();
+    let subnets = "the source is in the InfiniBand subnet fec0:0000:0000:0000, the target in \
+                   fed0:0000:0000:0000";
+    assert_eq!(why, NoMatch::Disjoint(subnets.into()));
+}
+
+#[test]
+fn ports_of_another_protocol_do_not_move_a_port_to_another_rail() {
+    let ib = |name| (name, Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)] as &[_]);
+    let a = host(&[("a", ROCE, UP, &[("fe80::9", V2)]), ib("b"), ib("c")]);
+    let b = host(&[ib("b"), ib("c")]);
+    let expected = [(0, "b".into(), "b".into()), (1, "c".into(), "c".into())];
+    assert_eq!(shared(&[&a, &b], &Overrides::default()), expected);
+}
+
+#[test]
+fn a_duplicate_address_removes_no_rail() {
+    let with = |first: &str, local: &[(&'static str, GidKind)], second: &str| {
+        let first: Vec<(&str, GidKind)> =
+            std::iter::once((first, V2)).chain(local.iter().copied()).collect();
+        host(&[("a", ROCE, UP, &first), ("b", ROCE, UP, &[(second, V2)])])
+    };
+    let shared_address = "::ffff:10.1.0.1";
+    let duplicates = BTreeSet::from([GidValue(shared_address.parse().unwrap())]);
+    let routes = |local: &[(&'static str, GidKind)]| {
+        let n1 = with(shared_address, local, "::ffff:10.2.0.1");
+        let n2 = with(shared_address, local, "::ffff:10.2.0.2");
+        let wanted = Overrides::default();
+        let rails = Rails::of([&n1, &n2].into_iter(), &wanted);
+        super::choose(&n1, &n2, &rails, &duplicates, &wanted).unwrap()
+    };
+    let local = [("fe80::1", V2)];
+    let tested: Vec<_> = routes(&local)
+        .into_iter()
+        .map(|(rail, route)| (rail, route.unwrap().source.gid.to_string()))
+        .collect();
+    assert_eq!(tested, [(0, "fe80::1".into()), (1, "::ffff:10.2.0.1".into())]);
+    let failed = &routes(&[])[0];
+    assert_eq!(failed, &(0, Err(no_match::only_duplicates(Side::Source))));
 }
 
 #[test]
@@ -423,7 +463,7 @@ fn a_route_has_the_mtu_of_the_interface_of_its_gid() {
 }
 
 #[test]
-fn gids_of_different_vlans_on_one_subnet_have_no_route() {
+fn a_pair_in_two_vlans_is_the_last_choice() {
     let on = |netdev: &str, id: Option<u16>, ip: &str| {
         let mut report = host(&[("a", ROCE, UP, &[(ip, V2)])]);
         report.devices[0].ports[0].gids.as_mut().unwrap()[0].netdev = Some(netdev.into());
@@ -440,11 +480,14 @@ fn gids_of_different_vlans_on_one_subnet_have_no_route() {
     assert!(choose(&tagged, &also).is_ok());
     // An access port of this VLAN removes the tag.
     assert!(choose(&tagged, &plain).is_ok());
-    let other = on("eth0.200", Some(200), "::ffff:10.1.0.4");
-    let Err(NoMatch::Vlan(why)) = choose(&tagged, &other) else { panic!() };
+    // A router may join the VLANs of 10.1.0.0/25 and 10.1.0.128/25.
+    let mut other = on("eth0.200", Some(200), "::ffff:10.1.0.130");
+    assert!(choose(&tagged, &other).is_ok());
+    other.devices.push(Device { name: "b".into(), ..plain.devices[0].clone() });
+    assert_eq!(choose(&tagged, &other).unwrap().target.device, "b");
+    let local = |id| on(&format!("eth0.{id}"), Some(id), "fe80::1");
+    let Err(NoMatch::Vlan(why)) = choose(&local(100), &local(200)) else { panic!() };
     assert!(why.contains("VLAN 100 on the source and in VLAN 200"), "{why}");
-    let routed = on("eth0.200", Some(200), "::ffff:10.2.0.3");
-    assert!(choose(&tagged, &routed).is_ok());
 }
 
 /// Returns the hosts, the rails and the sentence of each warning about rails.

@@ -10,11 +10,11 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::endpoint::{CAPACITY, Endpoint, GRH, parts};
 use super::exchange::DatagramEndpoint;
-use crate::model::probe::{Cause, Method, Opening, Stage, StepError};
+use crate::model::probe::{Cause, Method, Opening, Role, Stage, StepError};
 use crate::ping::error::{step_error, verbs_error};
 use crate::sys::verbs::{Datagram, Device, QueuePair, VerbsError};
 
-/// Datagram endpoints of a worker: one for each port, partition and Q_Key.
+/// Datagram endpoints of a worker: one for each port, partition, Q_Key and role.
 #[derive(Default)]
 pub(in crate::ping) struct DatagramPorts(Mutex<HashMap<Key, Arc<EndpointSlot>>>);
 
@@ -31,6 +31,9 @@ struct Key {
     port: u8,
     pkey_index: u16,
     qkey: u32,
+    /// In a shift schedule, a host is the source of one pair and the target of another one at the
+    /// same time.
+    role: Role,
 }
 
 /// No host has more ports.
@@ -48,7 +51,8 @@ impl DatagramPorts {
         qkey: u32,
     ) -> Result<(Arc<EndpointSlot>, u32), StepError> {
         let Opening { port, pkey_index, .. } = *opening;
-        let key = Key { device: opening.device.clone(), port, pkey_index, qkey };
+        let role = opening.role;
+        let key = Key { device: opening.device.clone(), port, pkey_index, qkey, role };
         let slot = {
             // The lock is held for the lookup only: creating an endpoint takes time in the kernel.
             let mut slots = self.0.lock();

@@ -14,12 +14,37 @@ const RES_PID: u16 = 28;
 const RES_KERNEL_NAME: u16 = 29;
 
 /// Types for management datagrams, `IB_QPT_SMI` and `IB_QPT_GSI`, which every device has.
-const MANAGEMENT: [Option<u64>; 2] = [Some(0), Some(1)];
+const MANAGEMENT: [u64; 2] = [0, 1];
+/// Types that send packets again: `IB_QPT_RC` and `IB_QPT_XRC_INI`.
+const RELIABLE: [u64; 2] = [2, 9];
 
-/// Returns true if the kernel or another process has a queue pair on the device, apart from those
-/// for management datagrams. Returns `None` if the kernel does not list queue pairs (before
-/// Linux 4.17), or does not have the device.
-pub fn has_other_queue_pairs(device: &str, timeout: Duration) -> Option<bool> {
+/// Queue pairs that change a counter of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedQueuePairs {
+    /// All but those for management datagrams change a counter of packets.
+    Packets,
+    /// Reliable ones change a counter of retransmissions.
+    Retransmissions,
+}
+
+impl CountedQueuePairs {
+    /// An unknown type may be any.
+    fn has(self, kind: Option<u64>) -> bool {
+        kind.is_none_or(|kind| match self {
+            Self::Packets => !MANAGEMENT.contains(&kind),
+            Self::Retransmissions => RELIABLE.contains(&kind),
+        })
+    }
+}
+
+/// Returns true if the kernel or another process has a queue pair on the device that changes the
+/// counters. Returns `None` if the kernel does not list queue pairs (before Linux 4.17), or does
+/// not have the device.
+pub fn has_other_queue_pairs(
+    device: &str,
+    counted: CountedQueuePairs,
+    timeout: Duration,
+) -> Option<bool> {
     let query = |command, device| ask(RdmaQuery { command, device, port: None }, timeout).ok();
     let devices = query(RdmaCommand::Devices, None)?;
     let named = |fields: &Attributes<'_>| fields.get(DEV_NAME)?.text().map(|name| name == device);
@@ -27,10 +52,14 @@ pub fn has_other_queue_pairs(device: &str, timeout: Duration) -> Option<bool> {
     let index = u32::try_from(fields.get(DEV_INDEX)?.number()?).ok()?;
     // The kernel reports the thread that created a queue pair, not its process.
     let is_own = |thread: u64| Path::new("/proc/self/task").join(thread.to_string()).exists();
-    Some(has_other_owner(&query(RdmaCommand::QueuePairs, Some(index))?, is_own))
+    Some(has_other_owner(&query(RdmaCommand::QueuePairs, Some(index))?, counted, is_own))
 }
 
-fn has_other_owner(answer: &[u8], is_own: impl Fn(u64) -> bool) -> bool {
+fn has_other_owner(
+    answer: &[u8],
+    counted: CountedQueuePairs,
+    is_own: impl Fn(u64) -> bool,
+) -> bool {
     let tables = fields(answer).filter_map(|fields| fields.get(RES_QP));
     tables.flat_map(|table| table.nest()).any(|entry| {
         let fields = entry.nest();
@@ -39,7 +68,7 @@ fn has_other_owner(answer: &[u8], is_own: impl Fn(u64) -> bool) -> bool {
         // its port for datagrams outlives the connection whose thread opened it.
         let is_other = number(RES_PID)
             .map_or_else(|| fields.get(RES_KERNEL_NAME).is_some(), |thread| !is_own(thread));
-        is_other && !MANAGEMENT.contains(&number(RES_TYPE))
+        is_other && counted.has(number(RES_TYPE))
     })
 }
 
@@ -74,11 +103,18 @@ mod tests {
     #[test]
     fn queue_pairs_of_the_process_and_for_management_are_no_others() {
         let is_own = |thread| thread == 7;
-        assert!(!has_other_owner(&list(&[]), is_own));
-        assert!(!has_other_owner(&list(&[(0, None), (1, None), (2, Some(7))]), is_own));
+        let has = |queue_pairs: &[(u8, Option<u32>)], counted| {
+            has_other_owner(&list(queue_pairs), counted, is_own)
+        };
+        let (packets, again) = (CountedQueuePairs::Packets, CountedQueuePairs::Retransmissions);
+        assert!(!has(&[], packets));
+        assert!(!has(&[(0, None), (1, None), (2, Some(7))], packets));
         // The kernel names its own user of a queue pair instead of a process.
-        assert!(has_other_owner(&list(&[(1, None), (2, None)]), is_own));
-        assert!(has_other_owner(&list(&[(2, Some(7)), (4, Some(8))]), is_own));
-        assert_eq!(has_other_queue_pairs("no/such", Duration::from_secs(2)), None);
+        assert!(has(&[(1, None), (2, None)], packets));
+        assert!(has(&[(2, Some(7)), (4, Some(8))], packets));
+        // A UD queue pair, as IPoIB has, sends no packet again.
+        assert!(!has(&[(2, Some(7)), (4, Some(8))], again));
+        assert!(has(&[(4, None), (2, Some(8))], again));
+        assert_eq!(has_other_queue_pairs("no/such", packets, Duration::from_secs(2)), None);
     }
 }
