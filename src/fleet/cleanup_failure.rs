@@ -49,6 +49,17 @@ impl CleanupFailure {
         Self { detail, fix }
     }
 
+    /// Describes the shell of a host without an agent. `doubt` is the reason why its end could
+    /// not be confirmed.
+    pub(super) fn shell(access: &dyn Access, privilege: Privilege, pid: u32, doubt: &str) -> Self {
+        let host = access.host();
+        let sudo = if privilege == Privilege::Sudo { "sudo " } else { "" };
+        Self {
+            detail: format!("shell may still be running on {host} (pid {pid}): {doubt}"),
+            fix: access.manual_command("end it", &format!("{sudo}kill -9 {pid}")),
+        }
+    }
+
     pub(super) fn upload(access: &dyn Access, directory: &str) -> Self {
         let host = access.host();
         Self {

@@ -102,14 +102,14 @@ impl HostReader {
     /// Time limit for [`end`](Self::end) if the agent gave its report.
     pub const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-    /// Ends the agent, so that no process stays on the host. A shell ends with its input.
+    /// Ends the agent or the shell, so that no process stays on the host.
     ///
     /// # Errors
-    /// An agent was neither ended nor killed.
+    /// An agent, or a shell that hangs, was neither ended nor killed.
     pub fn end(self, deadline: Deadline) -> Result<(), CleanupFailure> {
         match self {
             Self::Agent(agent) => agent.end(deadline),
-            Self::Shell(..) => Ok(()),
+            Self::Shell(shell, _) => shell.end(),
         }
     }
 
@@ -130,7 +130,10 @@ impl HostReader {
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self {
             Self::Agent(agent) => agent.give_up(failure),
-            Self::Shell(..) => failure,
+            Self::Shell(shell, _) => match shell.end() {
+                Ok(()) => failure,
+                Err(left) => left.add_to(failure),
+            },
         }
     }
 }

@@ -134,7 +134,7 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     // `F` opens regular files only, because opening other files may have effects. The extra
     // arguments `/sys` and `/dev/null` make `ls` and `grep` print names.
     let script = format!(
-        "LC_ALL=C; export LC_ALL; set --; n=$(echo; echo x); n=${{n%x}}; echo RDMACTL/sh {nonce}; \
+        "LC_ALL=C; export LC_ALL; {}; set --; n=$(echo; echo x); n=${{n%x}}; echo RDMACTL/sh {nonce}; \
          while IFS= read -r l; do e=; o=; s=0; case $l in \
          p*) set -- \"$@\" \"${{l#p}}\"; continue;; \
          F) for p; do shift; if [ -f \"$p\" ]; then set -- \"$@\" \"$p\"; \
@@ -148,7 +148,8 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
          elif [ -e \"$p\" ]; then o=\"${{o}}sh: $p: No such device or address$n\"; \
          else o=\"${{o}}sh: $p: No such file or directory$n\"; fi; done;; \
          T) date +%s;; esac; set --; read u r </proc/uptime; \
-         echo RDMACTL/errors {nonce}; printf %s \"$s$n$o$e$n\"; echo RDMACTL/end {nonce} $u; done"
+         echo RDMACTL/errors {nonce}; printf %s \"$s$n$o$e$n\"; echo RDMACTL/end {nonce} $u; done",
+        started(&nonce.to_string())
     );
     in_sh(&script).replacen("exec ", &format!("exec {}", sudo(privilege)), 1)
 }
@@ -178,12 +179,13 @@ pub fn machine(nonce: Nonce) -> String {
 }
 
 /// Returns the command that removes the upload with a nonce from every directory of [`PLACES`].
-/// It exits with 1 if a directory of the upload is still there.
+/// It exits with 1 if a directory of the upload is still there. Another user of the host may
+/// replace a directory by a link, which `rm -rf` does not follow.
 pub fn remove_uploaded(nonce: Nonce) -> String {
     let directories = upload_directories(nonce);
     in_sh(&format!(
-        "r=0; for d in {directories}; do rm -f \"$d/rdmactl\"; rmdir \"$d\" 2>/dev/null; \
-         [ -e \"$d\" ] && r=1; done; exit $r"
+        "r=0; for d in {directories}; do rm -rf \"$d\" 2>/dev/null; [ -e \"$d\" ] && r=1; done; \
+         exit $r"
     ))
 }
 

@@ -18,14 +18,14 @@ use parking_lot::Mutex;
 use super::deadline_reader::DeadlineReader;
 use super::memory_budget::MemoryShare;
 use super::quote::last_line;
-use super::remote_command::{self, Privilege};
-use super::time_limit::MORE_TIME;
-use super::{Access, HostResult, Nonce, Pipe, fault, sudo};
+use super::remote_command::{self, Privilege, STARTED};
+use super::time_limit::{KILL, MORE_TIME};
+use super::{Access, CleanupFailure, HostResult, Nonce, Pipe, fault, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::source::{Answer, Entry, Question, ReadError, Recording, Source};
-use crate::wire::REPORT_LIMIT;
+use crate::wire::{REPORT_LIMIT, Started};
 use batch::{Batch, QuestionKind};
 
 /// Limit of the memory for the replies of one shell, in bytes: four recordings of an agent.
@@ -41,6 +41,7 @@ const NOISE_LIMIT: u64 = 64 * 1024;
 /// Shell on a host that serves requests.
 pub struct Shell {
     access: Arc<dyn Access>,
+    privilege: Privilege,
     state: Mutex<State>,
 }
 
@@ -48,6 +49,10 @@ struct State {
     pipe: Pipe,
     stream: BufReader<DeadlineReader>,
     nonce: String,
+    /// Process of the shell; `None` before its greeting.
+    process: Option<Started>,
+    /// True if the last request got no reply in time.
+    is_hung: bool,
     /// Boot time of the host by its own clock, in nanoseconds since 1970 UTC.
     started_ns: Option<u64>,
     /// Questions of the last report. The next report most likely has the same ones.
@@ -99,6 +104,8 @@ impl Shell {
             pipe,
             stream: BufReader::new(DeadlineReader::new(stream, deadline)),
             nonce: nonce.to_string(),
+            process: None,
+            is_hung: false,
             started_ns: None,
             asked: Vec::new(),
         };
@@ -106,7 +113,33 @@ impl Shell {
             .greet(deadline)
             .map_err(|failure| sudo::refusal(&state.pipe.stderr()).unwrap_or(failure))?;
         state.set_clock(deadline)?;
-        Ok(Self { access: Arc::clone(access), state: Mutex::new(state) })
+        Ok(Self { access: Arc::clone(access), privilege, state: Mutex::new(state) })
+    }
+
+    /// Kills the shell and its commands if the last request got no reply: a command that hangs in
+    /// a read would go on with the next file. Otherwise the shell ends with its input.
+    ///
+    /// # Errors
+    /// The shell may still run.
+    pub fn end(self) -> Result<(), CleanupFailure> {
+        let State { process, is_hung, .. } = self.state.into_inner();
+        let Some(started) = process.filter(|_| is_hung && !self.access.is_cancelled()) else {
+            return Ok(());
+        };
+        let killed = match started.process() {
+            Some(process) => {
+                let kill = remote_command::kill(process, started.leader(), self.privilege);
+                self.access.run(&kill, Deadline::after(KILL))
+            }
+            None => Err(HostFailure::new(Reason::AgentFailed, "the host has no /proc")),
+        };
+        let doubt = match killed {
+            // Killed, or not found.
+            Ok(exit) if matches!(exit.status, Some(0 | 3 | 4)) => return Ok(()),
+            Ok(exit) => exit.to_string(),
+            Err(failure) => failure.detail,
+        };
+        Err(CleanupFailure::shell(&*self.access, self.privilege, started.pid, &doubt))
     }
 
     /// Returns the host's inventory, as far as files contain it.
@@ -180,6 +213,9 @@ impl State {
             if line == hello.as_bytes() {
                 return Ok(());
             }
+            let text = String::from_utf8_lossy(&line);
+            // The shell prints two such lines. Only the second one has all words.
+            self.process = Started::of_line(&text, STARTED, &self.nonce).or(self.process);
             said += line.len() as u64;
             if said > NOISE_LIMIT {
                 let detail = "more than 64 KiB of output came before the shell started";
@@ -220,7 +256,9 @@ impl State {
         let mut text = Vec::new();
         loop {
             let room = (REPORT_LIMIT - text.len()) as u64;
-            let line = self.line(deadline, room)?;
+            let line = self.line(deadline, room).inspect_err(|failure| {
+                self.is_hung = failure.reason == Reason::Timeout;
+            })?;
             if let Some(since_start) = line.strip_prefix(end.as_bytes()) {
                 let since_start = batch::nanoseconds(&String::from_utf8_lossy(since_start));
                 let at_ns = since_start.zip(self.started_ns.or(Some(0)));
@@ -265,7 +303,15 @@ fn a_host_that_sends_byte_by_byte_does_not_move_the_deadline() {
     let stream = DeadlineReader::new(pipe.stream().try_clone().unwrap(), deadline);
     let stream = BufReader::new(stream);
     let nonce = String::new();
-    let mut state = State { pipe, stream, nonce, started_ns: None, asked: Vec::new() };
+    let mut state = State {
+        pipe,
+        stream,
+        nonce,
+        process: None,
+        is_hung: false,
+        started_ns: None,
+        asked: Vec::new(),
+    };
     let host = std::thread::spawn(move || {
         while far.write_all(b"x").is_ok() {
             crate::sys::poll::wait(&mut [], Some(Duration::from_millis(5))).unwrap();

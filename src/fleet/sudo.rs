@@ -3,9 +3,9 @@
 use super::quote::quote;
 use crate::model::{HostFailure, Reason};
 
-/// Fix for a host whose sudo denies the agent. A rule without arguments would allow every command
-/// of rdmactl, which can run programs of the user's choice.
-const ALLOW: &str = "allow only the agent, with visudo on the host: `USER ALL=(root) NOPASSWD: \
+/// Fix for a host whose sudo denies the agent, an uploaded agent or the shell. A rule without
+/// arguments would allow every command of rdmactl, which can run programs of the user's choice.
+const ALLOW: &str = "install rdmactl on the host, and allow only its agent, with visudo: `USER ALL=(root) NOPASSWD: \
                      /usr/bin/rdmactl ^agent [0-9a-f]{32}( --lines)?$` (replace USER and the path; \
                      sudo before 1.9.10: `/usr/bin/rdmactl agent [0-9a-f]*`); or omit --sudo";
 

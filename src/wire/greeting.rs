@@ -46,6 +46,15 @@ pub struct Started {
 }
 
 impl Started {
+    /// Parses a line that begins with `word` and the nonce; `None` for another line.
+    pub fn of_line(line: &str, word: &str, nonce: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [first, second, rest @ ..] if *first == word && *second == nonce => Self::parse(rest),
+            _ => None,
+        }
+    }
+
     fn parse(words: &[&str]) -> Option<Self> {
         let (pid, rest) = words.split_first()?;
         let group = match rest {

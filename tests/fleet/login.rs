@@ -73,7 +73,9 @@ fn an_unknown_or_other_host_key_is_refused_with_the_commands_that_help() {
     server.write_known_hosts("other-host ssh-ed25519 AAAA\n");
     let target = server.target();
     let unknown = failure(&target);
-    assert_says(&unknown, Reason::HostkeyUnknown, "SHA256:", "accept the key: ssh -p");
+    assert_says(&unknown, Reason::HostkeyUnknown, "SHA256:", "accept the key: ssh -F");
+    let without_file = failure(&Target { call: None, ..server.target() });
+    assert_says(&without_file, Reason::HostkeyUnknown, "SHA256:", "accept the key: ssh -p");
     let fingerprint = tool("ssh-keygen", "openssh-client")
         .args(["-l", "-f"])
         .arg(server.path("host_ed25519.pub"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 use rdmactl::collect::host_report;
-use rdmactl::fleet::remote_command::{Privilege, shell_line, shell_reader};
+use rdmactl::fleet::remote_command::{Privilege, STARTED, shell_line, shell_reader};
 use rdmactl::fleet::{Access, Nonce, Shell};
 use rdmactl::model::{Part, Parts, Reason, Via};
 use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
@@ -183,5 +183,30 @@ fn a_shell_reports_which_device_files_may_be_opened() {
         line("errors")
     );
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with(&expected), "{said}");
+    // The lines before the greeting name the process.
+    assert!(said.starts_with(STARTED) && said.contains(&format!("\n{expected}")), "{said}");
+}
+
+#[test]
+fn a_shell_that_hangs_in_a_command_is_killed_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid_file = folder.path().join("pid");
+    let grep = folder.path().join("grep");
+    write_program(&grep, &format!("echo $$ >{}\nexec sleep 300", pid_file.display()));
+    let login = folder.path().join("login");
+    let path = format!("PATH={}:$PATH; export PATH\n", folder.path().display());
+    write_program(&login, &format!("{path}eval \"$SSH_ORIGINAL_COMMAND\""));
+    let config = format!("ForceCommand {}\n", login.display());
+    let server = Sshd::with(&sshd::Setup { config: &config, ..sshd::Setup::default() });
+    let shell = shell(&server);
+    assert_eq!(shell.report(&parts(), seconds(2)).unwrap_err().reason, Reason::Timeout);
+    let pid = std::fs::read_to_string(&pid_file).unwrap();
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    assert!(process.exists(), "the command hangs");
+    shell.end().unwrap();
+    let limit = seconds(10);
+    while process.exists() && !limit.is_over() {
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    assert!(!process.exists(), "{}", process.display());
 }

@@ -102,6 +102,17 @@ fn two_channels_talk_in_turns() {
 }
 
 #[test]
+fn a_host_that_closes_the_connection_of_a_running_command_is_lost() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    // The process of the session has read everything when it ends, so that its kernel sends a FIN
+    // and no RST.
+    let pipe = session.exec("sleep 1; kill -9 $PPID; sleep 1", seconds(5)).unwrap();
+    let failure = pipe.exchange(b"", 1000, seconds(20)).unwrap_err();
+    assert_eq!(failure.reason, Reason::Lost, "{failure}");
+}
+
+#[test]
 fn a_frozen_host_ends_at_its_deadline_and_not_a_step_later() {
     let server = Sshd::start();
     let session = connector().connect(&server.target(), seconds(60)).unwrap();

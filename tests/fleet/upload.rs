@@ -8,8 +8,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::bed::{NOT_INSTALLED, tool};
-use crate::sshd::{Sshd, seconds};
+use crate::bed::{NOT_INSTALLED, tool, write_program};
+use crate::sshd::{Setup, Sshd, seconds};
 use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, STARTED, shell_line};
 use rdmactl::fleet::{Access as _, Nonce, Program, SshSession, spawn_local};
 use rdmactl::model::Reason;
@@ -146,15 +146,34 @@ fn a_killed_upload_is_reported_as_killed_and_leaves_nothing() {
 
 #[test]
 fn a_killed_upload_that_cannot_be_removed_is_reported_with_the_command_that_removes_it() {
-    let server = Sshd::start();
-    let text = "#!/bin/sh\ntouch ${0%/*}/core\nkill -9 $PPID\n";
-    let (nonce, failure) = failed_upload(&server, text);
+    let folder = tempfile::tempdir().unwrap();
+    let (rm, login) = (folder.path().join("rm"), folder.path().join("login"));
+    write_program(&rm, "exit 1");
+    let path = format!("PATH={}:$PATH; export PATH\n", folder.path().display());
+    write_program(&login, &format!("{path}eval \"$SSH_ORIGINAL_COMMAND\""));
+    let config = format!("ForceCommand {}\n", login.display());
+    let server = Sshd::with(&Setup { config: &config, ..Setup::default() });
+    let (nonce, failure) = failed_upload(&server, "#!/bin/sh\nkill -9 $PPID\n");
     assert!(failure.detail.contains("may still be on"), "{failure}");
     let fix = failure.fix.unwrap();
     let left = left_behind(nonce);
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(fix.contains("rm -rf") && fix.contains(&left[0].display().to_string()), "{fix}");
     fs::remove_dir_all(&left[0]).unwrap();
+}
+
+#[test]
+fn a_link_in_the_place_of_an_upload_is_not_followed() {
+    let nonce = Nonce::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let foreign = folder.path().join("rdmactl");
+    fs::write(&foreign, "of the site").unwrap();
+    let remove = remote_command::remove_uploaded(nonce);
+    let place = std::path::Path::new("/tmp").join(format!(".rdmactl-{nonce}"));
+    std::os::unix::fs::symlink(folder.path(), &place).unwrap();
+    let output = in_shell("bash", "bash", &remove, Stdio::null());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(foreign.exists() && !place.exists());
 }
 
 #[test]
@@ -212,7 +231,8 @@ fn every_login_shell_runs_every_command() {
             line("sh"),
             line("errors")
         );
-        assert!(said.starts_with(&expected), "{shell}: {said} {:?}", output.stderr);
+        let is_expected = said.starts_with(STARTED) && said.contains(&format!("\n{expected}"));
+        assert!(is_expected, "{shell}: {said} {:?}", output.stderr);
 
         let machine = remote_command::machine(nonce);
         let output = in_shell(shell, package, &machine, Stdio::null());

@@ -28,6 +28,10 @@ pub(super) fn check(
         return Err(defect.into());
     }
     let principals = certificate.valid_principals();
+    if principals.is_empty() {
+        // ssh accepts such a certificate for each host of the authority.
+        return Err(format!("it names no host, and rdmactl requires the name {name} in it"));
+    }
     if !principals.iter().any(|principal| pattern::matches(&principal.to_lowercase(), name)) {
         let principals = quote(&principals.join(", "));
         return Err(format!("its principals are {principals}, not {name}"));

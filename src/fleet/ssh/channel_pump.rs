@@ -92,6 +92,11 @@ impl ChannelPump {
         (!is_over).then_some(interest)
     }
 
+    /// True if the pipe has all received data.
+    pub(super) fn has_delivered(&self) -> bool {
+        self.from_host.is_empty()
+    }
+
     /// Closes the channel of a pipe that was dropped.
     pub(super) fn hang_up(&mut self) {
         if matches!(self.state, ChannelState::Running) {

@@ -66,9 +66,15 @@ impl SessionPump {
             if given_up && is_quiet {
                 return Ok(());
             }
-            // The last bytes of a host that closed the connection have been read by now.
-            let is_over = is_quiet && self.io.pass_end_on() && self.is_idle();
-            if is_over || (is_quiet && !self.wait()) {
+            // The last bytes of a host that closed the connection have been read by now. After
+            // the last one is delivered, the channels learn of the end in another round: `poll`
+            // does not report it again.
+            let is_delivered = self.channels.iter().all(ChannelPump::has_delivered);
+            let has_ended = is_quiet && is_delivered && self.io.pass_end_on();
+            if has_ended && self.is_idle() {
+                return Ok(());
+            }
+            if is_quiet && !has_ended && !self.wait() {
                 return Ok(());
             }
         }

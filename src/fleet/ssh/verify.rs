@@ -10,7 +10,7 @@ use crate::fleet::algorithms::{Algorithms, Class};
 use crate::fleet::known_hosts::{
     Acceptance, AcceptedKeys, HostKey, HostKeyStatus, HostLines, KnownHostsName,
 };
-use crate::fleet::{HostKeyPolicy, HostResult, Target, fault};
+use crate::fleet::{HostKeyPolicy, HostResult, SshRoute, Target, fault};
 use crate::model::{HostFailure, Reason};
 
 pub(super) fn lookup(target: &Target) -> KnownHostsName {
@@ -147,7 +147,14 @@ fn type_and_fingerprint(key: &HostKey) -> String {
     format!("{} host key {}", key.kind(), key.fingerprint())
 }
 
+/// Returns the `ssh` call with which the user accepts the key of a host. It takes the way of
+/// rdmactl.
 fn accepting_call(target: &Target) -> String {
+    if let Some(call) = &target.call
+        && (target.route != SshRoute::Direct || call.config.is_some())
+    {
+        return call.manual_command();
+    }
     let port = match target.port {
         22 => String::new(),
         port => format!(" -p {port}"),
