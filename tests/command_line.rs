@@ -251,6 +251,8 @@ fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     assert_eq!(code, 2, "nothing at all could be read");
     assert!(stdout.contains("refused !"), "{stdout}");
     assert!(stderr.contains("connection refused"), "{stderr}");
+    let (code, ..) = rdmactl(&["check", "-H", "127.0.0.1:1", "--fail-on", "never"]);
+    assert_eq!(code, 2, "nothing at all could be read");
 }
 
 #[test]

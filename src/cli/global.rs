@@ -239,12 +239,15 @@ impl Global {
         if self.json { Format::Json } else { self.format }
     }
 
-    /// Replaces the column word `wide` by `-v`.
+    /// Replaces the column word `wide` by `-v`. Other columns are then added to those of `-v`.
     pub(super) fn expand_wide(&mut self) {
         let before = self.columns.len();
         self.columns.retain(|word| word.strip_prefix('+').unwrap_or(word) != WIDE);
         if self.columns.len() < before {
             self.verbose = self.verbose.max(1);
+            for word in self.columns.iter_mut().filter(|word| !word.starts_with('+')) {
+                word.insert(0, '+');
+            }
         }
     }
 }
@@ -322,6 +325,15 @@ fn configured_columns_give_way_to_flags() {
     assert_eq!(words(&["-v"], &["a", "b"]), "");
     assert_eq!(words(&["-v"], &["+a"]), "+a");
     assert_eq!(words(&["-o", "c"], &["+a"]), "c");
+}
+
+#[test]
+fn columns_beside_wide_are_added_to_those_of_v() {
+    for columns in ["wide,lmc", "lmc,wide", "wide,+lmc"] {
+        let mut global = typed(&["-o", columns]);
+        global.expand_wide();
+        assert_eq!((global.columns, global.verbose), (vec!["+lmc".to_owned()], 1), "{columns}");
+    }
 }
 
 #[test]

@@ -104,7 +104,11 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
     }
     term.write_stdout(text(global, &view, &report, &reports)?)?;
     reports.saved?;
-    Ok(if is_bad { Outcome::Problem } else { outcome.and(of_agents) })
+    Ok(match of_agents {
+        _ if is_bad => Outcome::Problem,
+        Outcome::Complete => outcome,
+        of_agents => outcome.and(of_agents),
+    })
 }
 
 /// Prints an error of a command with `--plugin` as the result of the plug-in.

@@ -152,7 +152,8 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
     /// other formats have no footer.
     ///
     /// # Errors
-    /// The filter is one word that no row of this host contains: probably a host was meant.
+    /// The filter is one word that no row of this host contains: probably a host was meant. With
+    /// --watch, a row may contain it later.
     pub(super) fn print_with<'row>(
         &self,
         mut rows: Vec<L::Row<'row>>,
@@ -167,8 +168,8 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
             let (matched, before) = self.matched.get();
             self.matched.set((matched + rows.len(), before + compared));
             // A bare word is often meant as a host, because pdsh and clush take hosts after -w.
-            if let (1.., true, Some(word), Hosts::One(_)) =
-                (all, rows.is_empty(), filter.word(), hosts)
+            if let (1.., true, Some(word), Hosts::One(_), None) =
+                (all, rows.is_empty(), filter.word(), hosts, self.global.watch)
             {
                 let word = names::shortened(word);
                 let what = format!("-w filters rows, and no row of this host contains {word}");

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 pub use error::FilterError;
 
-use super::{Column, Listing, Value, is_live};
+use super::{Column, Listing, Value, Words, is_live};
 use crate::model::Parts;
 use crate::names;
 use quantity::Quantity;
@@ -90,7 +90,10 @@ impl<L: Listing> Condition<L> {
             Self::All(parts) => parts.iter().all(|part| part.holds(row)),
             Self::Any(parts) => parts.iter().any(|part| part.holds(row)),
             Self::Not(part) => !part.holds(row),
-            Self::Cell(column, relation, operand) => operand.accepts(*relation, &column.value(row)),
+            Self::Cell(column, relation, operand) => {
+                let has_numbers = matches!(column.words(), Words::Number(_));
+                operand.accepts(*relation, &column.value(row), has_numbers)
+            }
             Self::Somewhere(word) => L::COLUMNS
                 .iter()
                 .any(|column| column.value(row).to_string().to_lowercase().contains(word)),
@@ -114,16 +117,20 @@ impl<L: Listing> Condition<L> {
 
 impl Operand {
     /// True if the comparison holds. An absent (`-`) or unreadable (`?`) value has no order,
-    /// because an unknown size is neither small nor large.
-    fn accepts(&self, relation: Relation, value: &Value) -> bool {
+    /// because an unknown size is neither small nor large. Neither has a word of a column with
+    /// numbers, such as `reset`, relative to a number.
+    fn accepts(&self, relation: Relation, value: &Value, has_numbers: bool) -> bool {
         let text = match value {
             Value::Bad(text) => text.to_lowercase(),
+            Value::BadInt(number) => number.to_string(),
             value => value.to_string().to_lowercase(),
         };
         let numbers = value.thousandths().zip(self.quantity);
         let of_numbers = numbers.map(|(mine, theirs)| mine.cmp(&theirs.thousandths_for(value)));
         // A number that is compared with a word has no order.
-        let is_text = !value.is_unknown() && value.number().is_none();
+        let is_text = !value.is_unknown()
+            && value.number().is_none()
+            && !(has_numbers && self.quantity.is_some());
         let order = of_numbers.or_else(|| is_text.then(|| names::compare(&text, &self.text)));
         match relation {
             Relation::Contains => text.contains(&self.text),
@@ -172,6 +179,19 @@ mod tests {
         assert_eq!(ports("port>1"), [2]);
         assert_eq!(ports("device~mlx"), [1, 2]);
         assert_eq!(ports("device<mlx5_10"), [1, 2]);
+    }
+
+    #[test]
+    fn a_word_among_numbers_has_no_order() {
+        let operand = |text: &str| Operand { text: text.into(), quantity: quantity::parse(text) };
+        let reset = Value::Bad("reset".into());
+        for relation in [Relation::Less, Relation::Greater, Relation::GreaterOrEqual] {
+            assert!(!operand("5").accepts(relation, &reset, true), "{relation:?}");
+        }
+        assert!(operand("reset").accepts(Relation::Equal, &reset, true));
+        assert!(operand("5").accepts(Relation::Greater, &Value::Text("n17".into()), false));
+        assert!(operand("1").accepts(Relation::Greater, &Value::bad_count(2), true));
+        assert!(operand("2").accepts(Relation::Equal, &Value::bad_count(2), true));
     }
 
     #[test]

@@ -113,10 +113,8 @@ fn connection_count(row: &LiveHostRow<'_>, get: impl Fn(TransportCounts) -> u32)
 }
 
 fn fallen(row: &LiveHostRow<'_>) -> Value {
-    match connection_count(row, |share| share.fallen) {
-        Value::Int(count) if count > 0 => Value::Bad(count.to_string()),
-        value => value,
-    }
+    let is_read = row.report.consumers.is_some();
+    if is_read { Value::bad_count(row.share.fallen) } else { Value::Absent }
 }
 
 /// Returns a value; `Absent` for a host that never replied.

@@ -56,7 +56,7 @@ pub fn noun(id: &str) -> &str {
 /// Returns a value as a number of a metric; `None` for words, names and unknown values.
 pub fn metric_value(id: &str, value: &Value) -> Option<MetricValue> {
     let (unit, kind, number) = match value {
-        Value::Int(number) => ("", MetricKind::Gauge, number.to_string()),
+        Value::Int(number) | Value::BadInt(number) => ("", MetricKind::Gauge, number.to_string()),
         Value::Bytes(number) | Value::Size(number) => {
             ("_bytes", MetricKind::Gauge, number.to_string())
         }
@@ -120,6 +120,13 @@ mod tests {
         assert_eq!(of("rdma.half_rtt_ns.p50", &value), format!("{median} 0.000001629"));
         let size = "rdmactl_resource_length_bytes";
         assert_eq!(of("resource.length_bytes", &Value::Bytes(10)), format!("{size} 10"));
+    }
+
+    #[test]
+    fn a_bad_number_has_the_metric_of_a_good_one() {
+        let metric = |count| of("process.failed_qps", &Value::bad_count(count));
+        assert_eq!(metric(0), "rdmactl_process_failed_qps 0");
+        assert_eq!(metric(2), "rdmactl_process_failed_qps 2");
     }
 
     #[test]

@@ -44,10 +44,7 @@ listing! {
     "process.qps" "QP" Right Always ["resources"] "Number of queue pairs"
         |row| of(row, |one| Value::Int(one.qps.into()));
     "process.failed_qps" "QP_ERR" Right Always ["resources"]: Unwanted "Number of queue pairs in state ERR"
-        |row| of(row, |one| match one.failed_qps {
-            0 => Value::Int(0),
-            some => Value::Bad(some.to_string()),
-        });
+        |row| of(row, |one| Value::bad_count(one.failed_qps));
     "process.cqs" "CQ" Right Always ["resources"] "Number of completion queues"
         |row| of(row, |one| Value::Int(one.cqs.into()));
     "process.mrs" "MR" Right Always ["resources"] "Number of memory regions"

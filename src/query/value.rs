@@ -14,6 +14,8 @@ pub enum Value {
     Bad(String),
     /// A plain number.
     Int(i64),
+    /// A number of something bad, which is marked with `!`.
+    BadInt(i64),
     /// A number that identifies an item, for example a process or a queue pair.
     Id(u32),
     /// Value of a counter.
@@ -51,6 +53,11 @@ impl Value {
         if is_bad { Self::Bad(word.to_owned()) } else { Self::Text(word.to_owned()) }
     }
 
+    /// Returns a number of something bad, which is marked unless it is 0.
+    pub(super) fn bad_count(count: u32) -> Self {
+        if count == 0 { Self::Int(0) } else { Self::BadInt(count.into()) }
+    }
+
     pub(super) fn severity(severity: Severity) -> Self {
         Self::word(severity.word(), severity == Severity::Fail)
     }
@@ -58,7 +65,7 @@ impl Value {
     /// Returns the number in its base unit: bits per second, bytes or nanoseconds.
     pub fn number(&self) -> Option<i128> {
         match self {
-            Self::Int(number) => Some((*number).into()),
+            Self::Int(number) | Self::BadInt(number) => Some((*number).into()),
             Self::Id(number) => Some((*number).into()),
             Self::Count { number, .. }
             | Self::Bits(number)
@@ -177,6 +184,7 @@ impl fmt::Display for Value {
             Self::Text(text) => out.write_str(text),
             Self::Bad(text) => write!(out, "{text} !"),
             Self::Int(number) => number.fmt(out),
+            Self::BadInt(number) => write!(out, "{number} !"),
             Self::Id(number) => number.fmt(out),
             Self::Count { number, is_full: true, .. } => write!(out, "{number} !"),
             Self::Count { number, .. } | Self::Bytes(number) => number.fmt(out),

@@ -36,7 +36,7 @@ fn of_part(part: &DetailPart, room: usize, indent: usize, glyphs: Glyphs) -> Vec
     };
     match part {
         DetailPart::Gap => vec![Vec::new()],
-        DetailPart::Heading(text) => vec![one(text, Token::Heading)],
+        DetailPart::Heading(text) => vec![one(&escape(text), Token::Heading)],
         DetailPart::Text(text) => sentence("", text, Token::Plain),
         DetailPart::RowText(token, text) => sentence(mark(*token), text, *token),
         DetailPart::Fix(text) => sentence("fix: ", text, Token::Accent),

@@ -96,7 +96,7 @@ impl Theme {
 /// Returns the token of a value in a column of this meaning.
 pub(super) fn tone(meaning: ValueMeaning, value: &Value) -> Token {
     match (meaning, value) {
-        (_, Value::Bad(_)) => Token::Bad,
+        (_, Value::Bad(_) | Value::BadInt(_)) => Token::Bad,
         (ValueMeaning::Severity, Value::Text(word)) => match word.as_str() {
             word if word == Severity::Warn.word() => Token::Warn,
             word if [Severity::Info.word(), Severity::Past.word()].contains(&word) => Token::Dim,

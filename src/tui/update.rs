@@ -23,6 +23,7 @@ use super::matrix::{MatrixGrid, MatrixOrigin};
 use super::mode::{Mode, Page, Prompt, PromptKind, SavedFilters};
 use super::snapshot::Snapshot;
 use super::state::State;
+use super::table_state::Selection;
 use super::table_view::TableView;
 use super::view::{HostFilter, View};
 
@@ -189,6 +190,7 @@ impl State {
             let selection = table.state().selection.clone();
             let kept = SavedFilters { view, filter, only_problems, selection };
             table.clear();
+            table.state_mut().selection = Selection::default();
             kept
         }));
         self.pages.push(page);

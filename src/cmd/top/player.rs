@@ -148,7 +148,8 @@ impl Player {
         let mut past = Past::default();
         // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
-        let sample = self.samples.next(answers, self.at(first), 0);
+        let taken_ns = self.recording.taken_ns(first).unwrap_or_default();
+        let sample = self.samples.next(answers, self.at(first), taken_ns);
         if first < place {
             past.push(&sample);
         }

@@ -28,7 +28,11 @@ pub(super) fn parse<L: Listing>(
 ) -> Result<Condition<L>, FilterError> {
     let mut parser = Parser { expression, at: 0, depth: 0, is_read };
     let condition = parser.any()?;
-    if parser.rest().is_empty() { Ok(condition) } else { Err(parser.error("unmatched )")) }
+    match parser.rest() {
+        "" => Ok(condition),
+        rest if rest.starts_with(')') => Err(parser.error("unmatched )")),
+        _ => Err(parser.error("expected || or the word or")),
+    }
 }
 
 struct Parser<'text, L: Listing> {

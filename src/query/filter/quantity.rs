@@ -8,14 +8,17 @@ pub(super) struct Quantity {
     /// Number times 1,000, in the base unit if it has a unit.
     thousandths: i128,
     has_unit: bool,
+    /// True for the unit `m`: mega, or minutes for an age.
+    is_m: bool,
 }
 
 impl Quantity {
     /// Converts to the base unit of `value`. A number without a unit has the displayed unit.
     pub(super) fn thousandths_for(self, value: &Value) -> i128 {
         let scale = match value {
+            Value::Age(_) if self.is_m => 60_000,
             _ if self.has_unit => 1,
-            Value::Bits(_) => 1_000_000_000,
+            Value::Age(_) | Value::Bits(_) => 1_000_000_000,
             Value::Nanoseconds(_) => 1_000,
             _ => 1,
         };
@@ -23,12 +26,13 @@ impl Quantity {
     }
 }
 
-/// Parses `4096`, `0x3a4`, `400g`, `2.5gb/s`, `4kib` or `2us`. Drops digits after the third
-/// decimal.
+/// Parses `4096`, `0x3a4`, `400g`, `2.5gb/s`, `4kib`, `2us` or `5min`. Drops digits after the
+/// third decimal.
 pub(super) fn parse(text: &str) -> Option<Quantity> {
     if let Some(digits) = text.strip_prefix("0x") {
         let number = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
-        return Some(Quantity { thousandths: i128::from(number) * 1_000, has_unit: false });
+        let thousandths = i128::from(number) * 1_000;
+        return Some(Quantity { thousandths, has_unit: false, is_m: false });
     }
     let (negative, text) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let split = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
@@ -39,9 +43,13 @@ pub(super) fn parse(text: &str) -> Option<Quantity> {
         "m" | "mb/s" | "ms" => 1_000_000,
         "g" | "gb/s" | "s" => 1_000_000_000,
         "t" | "tb/s" => 1_000_000_000_000,
+        "min" => 60 * 1_000_000_000,
+        "h" => 3_600 * 1_000_000_000,
+        "d" => 86_400 * 1_000_000_000,
         "ki" | "kib" => 1 << 10,
         "mi" | "mib" => 1 << 20,
         "gi" | "gib" => 1 << 30,
+        "ti" | "tib" => 1 << 40,
         _ => return None,
     };
     let (whole, tail) = number.split_once('.').unwrap_or((number, "0"));
@@ -49,7 +57,7 @@ pub(super) fn parse(text: &str) -> Option<Quantity> {
     let whole: i64 = whole.parse().ok()?;
     let tail: i64 = tail.get(..3)?.parse().ok()?;
     let thousandths = negative * (i128::from(whole) * 1_000 + i128::from(tail)) * scale;
-    Some(Quantity { thousandths, has_unit: !unit.is_empty() })
+    Some(Quantity { thousandths, has_unit: !unit.is_empty(), is_m: unit == "m" })
 }
 
 #[test]
@@ -70,6 +78,11 @@ fn a_unit_multiplies_and_without_one_the_shown_unit_counts() {
     }
     assert_eq!(number("400", &Value::Bits(0)), number("400g", &Value::Bits(0)));
     assert_eq!(number("7.85", &Value::Nanoseconds(0)), number("7850ns", &plain));
+    for text in ["120", "120s", "2m", "2min", "120000ms"] {
+        assert_eq!(number(text, &Value::Age(0)), Some(120_000_000_000_000), "{text}");
+    }
+    assert_eq!(number("1d", &Value::Age(0)), number("24h", &Value::Age(0)));
+    assert_eq!(number("1tib", &Value::Size(0)), number("1024gib", &Value::Size(0)));
     for text in [
         "",
         "fast",

@@ -22,6 +22,10 @@ impl State {
     }
 
     fn turn(&mut self, action: Action) {
+        // Any action but the accepting one answers a question with no.
+        if matches!(self.mode, Mode::Ask(..)) {
+            return;
+        }
         for _ in 0..LINES_PER_STEP {
             // Scrolling requests no effects.
             let _ = self.act(action);
