@@ -1,8 +1,12 @@
 //! Reads text from files and stdin, with a size limit. The modules of `site` use it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use crate::hosts::set::LookupError;
 use crate::input::Input;
@@ -32,7 +36,20 @@ pub(super) fn read_hosts_file(path: &Path) -> Result<String, LookupError> {
     open_and_read(path, Origin::HostsFile)
 }
 
+/// Reads a pipe only at the first call, because its data is then gone. Later calls return the
+/// same text: a command may resolve its host set twice.
 fn open_and_read(path: &Path, origin: Origin) -> Result<String, LookupError> {
+    static PIPES: Mutex<BTreeMap<PathBuf, Result<String, LookupError>>> =
+        Mutex::new(BTreeMap::new());
+    let is_pipe = std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
+    if is_pipe {
+        let mut known = PIPES.lock();
+        return known.entry(path.to_owned()).or_insert_with(|| read_now(path, origin)).clone();
+    }
+    read_now(path, origin)
+}
+
+fn read_now(path: &Path, origin: Origin) -> Result<String, LookupError> {
     let place = path.display().to_string();
     let file = Input::open(path).map_err(|error| {
         let failure = LookupError::new(format!("cannot open {place}: {}", plain(&error)));
@@ -89,6 +106,8 @@ pub(super) fn plain(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd as _;
+
     use rustix::io::Errno;
 
     use super::*;
@@ -98,6 +117,16 @@ mod tests {
         assert_eq!(plain(&io::Error::from(Errno::ACCESS)), "permission denied");
         let other = io::Error::other("no data came from /srv/NFS/Hosts");
         assert_eq!(plain(&other), "no data came from /srv/NFS/Hosts");
+    }
+
+    #[test]
+    fn a_pipe_has_the_same_text_each_time() {
+        let (reading, mut writing) = io::pipe().unwrap();
+        io::Write::write_all(&mut writing, b"n1\nn2\n").unwrap();
+        drop(writing);
+        let path = PathBuf::from(format!("/dev/fd/{}", reading.as_raw_fd()));
+        assert_eq!(read_hosts_file(&path), Ok("n1\nn2\n".to_owned()));
+        assert_eq!(read_hosts_file(&path), Ok("n1\nn2\n".to_owned()));
     }
 
     #[test]
