@@ -14,7 +14,7 @@ KERNEL_LINE = ("console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off rando
                "nokaslr audit=0 selinux=0 apparmor=0")
 
 # The kernel measures the frequency of an emulated TSC at boot. If the CPUs of this machine are busy
-# then, the result can be wrong, and the clock of the node runs up to three times too fast: leases
+# then, the result can be wrong, and the clock of the node runs several times too fast: leases
 # expire early. The frequency of the ACPI timer is fixed.
 EMULATED_CLOCK = " clocksource=acpi_pm"
 

@@ -33,7 +33,8 @@ pub fn explained(
 ) -> Verdict {
     use Code::{Asymmetric, NoAck, NoNeighbour, RailDown, Udp4791Blocked};
     if verdict.code == NoNeighbour
-        && let Some((here, there)) = different_vlans(&at)
+        && let Some((source, target)) = at[0].address().zip(at[1].address())
+        && let Some((here, there)) = different_vlans(&source, &target)
     {
         let detail = format!(
             "{}; similar addresses are in VLAN {here} on {} and in VLAN {there} on {}",
@@ -64,18 +65,46 @@ pub fn explained(
     replaced(verdict, Code::MacDuplicate, side, &fault, ends)
 }
 
-/// Returns the VLANs of both ends if they differ and the addresses have one prefix.
-fn different_vlans([source, target]: &[End<'_>; 2]) -> Option<(u16, u16)> {
-    let vlan =
-        |end: &End<'_>| end.inventory?.netdev(end.port.netdev.as_deref()?)?.vlan.as_ref()?.id;
-    let (here, there) = (vlan(source)?, vlan(target)?);
-    let is_one_prefix = have_one_prefix(source.port.gid.ip(), target.port.gid.ip());
-    (here != there && is_one_prefix).then_some((here, there))
+impl<'a> End<'a> {
+    fn address(&self) -> Option<AddressOfNetdev<'a>> {
+        let (address, netdev) = (self.port.gid.ip(), self.port.netdev.as_deref());
+        Some(AddressOfNetdev { host: self.inventory?, netdev, address })
+    }
+}
+
+/// Address of a GID, and its network interface on a host.
+#[derive(Debug, Clone, Copy)]
+pub struct AddressOfNetdev<'a> {
+    /// Inventory of the host.
+    pub host: &'a HostReport,
+    /// Name of the network interface, if it is known.
+    pub netdev: Option<&'a str>,
+    /// IP address.
+    pub address: IpAddr,
+}
+
+impl AddressOfNetdev<'_> {
+    /// Returns the VLAN id of the interface; `None` without a VLAN, or if the interfaces were not
+    /// read.
+    pub fn vlan(&self) -> Option<u16> {
+        self.host.netdev(self.netdev?)?.vlan.as_ref()?.id
+    }
+}
+
+/// Returns the VLANs of two addresses if the prefixes of the addresses are equal, as in one
+/// subnet, but their VLANs differ. `None` if their frames may reach each other, or if a VLAN is
+/// unknown: an interface without a tag may be in any VLAN, because its switch port decides.
+pub fn different_vlans(
+    one: &AddressOfNetdev<'_>,
+    other: &AddressOfNetdev<'_>,
+) -> Option<(u16, u16)> {
+    let (here, there) = one.vlan().zip(other.vlan())?;
+    (here != there && have_one_prefix(one.address, other.address)).then_some((here, there))
 }
 
 /// True if the first 24 bits of two IPv4 addresses, or the first 64 of two IPv6 addresses, are
 /// equal. The addresses are then usually in one subnet.
-pub fn have_one_prefix(one: IpAddr, other: IpAddr) -> bool {
+fn have_one_prefix(one: IpAddr, other: IpAddr) -> bool {
     match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => {
             (one.to_bits() ^ other.to_bits()).leading_zeros() >= 24

@@ -108,13 +108,16 @@ fn ports_up(row: &LiveHostRow<'_>) -> Value {
 
 /// Returns a number of connections; `Absent` if the connections were not read.
 fn connection_count(row: &LiveHostRow<'_>, get: impl Fn(TransportCounts) -> u32) -> Value {
-    let is_read = row.report.consumers.is_some();
-    if is_read { Value::Int(get(row.share).into()) } else { Value::Absent }
+    if_read(row, || Value::Int(get(row.share).into()))
 }
 
 fn fallen(row: &LiveHostRow<'_>) -> Value {
-    let is_read = row.report.consumers.is_some();
-    if is_read { Value::bad_count(row.share.fallen) } else { Value::Absent }
+    if_read(row, || Value::bad_count(row.share.fallen))
+}
+
+/// Returns a value of the connections; `Absent` if the connections were not read.
+fn if_read(row: &LiveHostRow<'_>, get: impl Fn() -> Value) -> Value {
+    if row.report.consumers.is_some() { get() } else { Value::Absent }
 }
 
 /// Returns a value; `Absent` for a host that never replied.

@@ -65,6 +65,16 @@ pub(crate) fn write_program(file: &Path, script: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("its rights");
 }
 
+/// Writes a program that a login finds before the installed one of this name. Returns the
+/// configuration of sshd for this login.
+pub(crate) fn config_with_program(folder: &Path, name: &str, script: &str) -> String {
+    write_program(&folder.join(name), script);
+    let login = folder.join("login");
+    let path = format!("PATH={}:$PATH; export PATH\n", folder.display());
+    write_program(&login, &format!("{path}eval \"$SSH_ORIGINAL_COMMAND\""));
+    format!("ForceCommand {}\n", login.display())
+}
+
 /// Waits until a condition holds. Fails after 60 s.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Deadline::after(Duration::from_secs(60));

@@ -13,7 +13,7 @@ use rdmactl::fleet::{Access, Nonce, Shell};
 use rdmactl::model::{Part, Parts, Reason, Via};
 use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
 
-use crate::bed::write_program;
+use crate::bed::{config_with_program, write_program};
 use crate::sshd::{self, Sshd};
 
 fn seconds(count: u64) -> Deadline {
@@ -191,12 +191,8 @@ fn a_shell_reports_which_device_files_may_be_opened() {
 fn a_shell_that_hangs_in_a_command_is_killed_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
-    let grep = folder.path().join("grep");
-    write_program(&grep, &format!("echo $$ >{}\nexec sleep 300", pid_file.display()));
-    let login = folder.path().join("login");
-    let path = format!("PATH={}:$PATH; export PATH\n", folder.path().display());
-    write_program(&login, &format!("{path}eval \"$SSH_ORIGINAL_COMMAND\""));
-    let config = format!("ForceCommand {}\n", login.display());
+    let grep = format!("echo $$ >{}\nexec sleep 300", pid_file.display());
+    let config = config_with_program(folder.path(), "grep", &grep);
     let server = Sshd::with(&sshd::Setup { config: &config, ..sshd::Setup::default() });
     let shell = shell(&server);
     assert_eq!(shell.report(&parts(), seconds(2)).unwrap_err().reason, Reason::Timeout);

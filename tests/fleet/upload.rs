@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::bed::{NOT_INSTALLED, tool, write_program};
+use crate::bed::{NOT_INSTALLED, config_with_program, tool};
 use crate::sshd::{Setup, Sshd, seconds};
 use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, STARTED, shell_line};
 use rdmactl::fleet::{Access as _, Nonce, Program, SshSession, spawn_local};
@@ -147,11 +147,7 @@ fn a_killed_upload_is_reported_as_killed_and_leaves_nothing() {
 #[test]
 fn a_killed_upload_that_cannot_be_removed_is_reported_with_the_command_that_removes_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (rm, login) = (folder.path().join("rm"), folder.path().join("login"));
-    write_program(&rm, "exit 1");
-    let path = format!("PATH={}:$PATH; export PATH\n", folder.path().display());
-    write_program(&login, &format!("{path}eval \"$SSH_ORIGINAL_COMMAND\""));
-    let config = format!("ForceCommand {}\n", login.display());
+    let config = config_with_program(folder.path(), "rm", "exit 1");
     let server = Sshd::with(&Setup { config: &config, ..Setup::default() });
     let (nonce, failure) = failed_upload(&server, "#!/bin/sh\nkill -9 $PPID\n");
     assert!(failure.detail.contains("may still be on"), "{failure}");

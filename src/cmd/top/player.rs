@@ -148,8 +148,7 @@ impl Player {
         let mut past = Past::default();
         // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
-        let taken_ns = self.recording.taken_ns(first).unwrap_or_default();
-        let sample = self.samples.next(answers, self.at(first), taken_ns);
+        let sample = self.samples.next(answers, self.at(first), self.taken_ns(first));
         if first < place {
             past.push(&sample);
         }
@@ -172,8 +171,7 @@ impl Player {
             Some(failure) => HostReport::failed(&*sighting.report.host, failure.clone()),
             None => sighting.report.clone(),
         })?;
-        let taken_ns = self.recording.taken_ns(place).unwrap_or_default();
-        let sample = self.samples.next(told, self.at(place), taken_ns);
+        let sample = self.samples.next(told, self.at(place), self.taken_ns(place));
         self.reading_time = clock::now().saturating_duration_since(began);
         self.last = Some(place);
         Ok(sample)
@@ -184,7 +182,7 @@ impl Player {
         place: usize,
         report: impl Fn(&HostSample) -> HostReport,
     ) -> Result<Vec<DatedReport>, CaptureError> {
-        let (at, taken_ns) = (self.at(place), self.recording.taken_ns(place).unwrap_or_default());
+        let (at, taken_ns) = (self.at(place), self.taken_ns(place));
         let answered = |answered_ns: u64| {
             let ago = Duration::from_nanos(taken_ns.saturating_sub(answered_ns));
             at.checked_sub(ago).unwrap_or(at)
@@ -196,10 +194,14 @@ impl Player {
         Ok(self.recording.at(place)?.iter().map(dated).collect())
     }
 
+    /// Returns the recorded time of a place, in nanoseconds; 0 if it is unknown.
+    fn taken_ns(&self, place: usize) -> u64 {
+        self.recording.taken_ns(place).unwrap_or_default()
+    }
+
     /// Returns the time of a place: the time of the first sample plus the recorded distance.
     fn at(&self, place: usize) -> Instant {
-        let [this, first] = [place, 0].map(|place| self.recording.taken_ns(place));
-        let since = this.unwrap_or_default().saturating_sub(first.unwrap_or_default());
+        let since = self.taken_ns(place).saturating_sub(self.taken_ns(0));
         self.begin.checked_add(Duration::from_nanos(since)).unwrap_or(self.begin)
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::Overrides;
-use crate::analyse::link_fault::have_one_prefix;
+use crate::analyse::link_fault::{self, AddressOfNetdev};
 use crate::model::ping::RoutePort;
 use crate::model::{Device, Gid, GidKind, HostReport, Port, Protocol, SOFT_ROCE};
 
@@ -34,6 +34,12 @@ impl<'a> Candidate<'a> {
     /// True if the port is active. A port that is not active is on its rail, too.
     pub(super) fn is_active(&self) -> bool {
         self.port.is_active()
+    }
+
+    /// Returns the address of the GID with its network interface.
+    pub(super) fn address(&self) -> AddressOfNetdev<'a> {
+        let (address, netdev) = (self.gid.value.ip(), self.gid.netdev.as_deref());
+        AddressOfNetdev { host: self.host, netdev, address }
     }
 
     pub(super) fn place(&self) -> (&'a str, u8) {
@@ -94,21 +100,12 @@ pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Ca
     found
 }
 
-/// Returns the VLAN of a GID; `None` without a VLAN, or if the interfaces were not read.
-pub(super) fn vlan(one: &Candidate<'_>) -> Option<u16> {
-    one.host.netdev(one.gid.netdev.as_ref()?)?.vlan.as_ref()?.id
-}
-
-/// Returns the VLANs of two GIDs if the prefixes of the GIDs are equal, as in one subnet, but
-/// their VLANs differ. `None` if their frames may reach each other, or if a VLAN is unknown.
+/// Returns the VLANs of two `RoCE` GIDs, as [`link_fault::different_vlans`] does.
 pub(super) fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u16, u16)> {
     if a.protocol != Protocol::Roce {
         return None;
     }
-    let is_one_subnet = have_one_prefix(a.gid.value.ip(), b.gid.value.ip());
-    // An interface without a tag may be in any VLAN: its switch port decides.
-    let (here, there) = vlan(a).zip(vlan(b))?;
-    (is_one_subnet && here != there).then_some((here, there))
+    link_fault::different_vlans(&a.address(), &b.address())
 }
 
 /// True if rdmactl can send messages over the protocol: connections, or datagrams with replies.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Overrides;
-use super::candidate::{Candidate, candidates, vlan};
+use super::candidate::{Candidate, candidates};
 use crate::model::{GidKind, HostReport, Protocol};
 
 /// Rails of all hosts of a run. A rail has one number for all pairs of hosts.
@@ -162,7 +162,7 @@ type FirstAddresses<'a> = BTreeMap<(&'a str, u8), IpAddr>;
 fn first_addresses<'a>(host: &[Candidate<'a>]) -> FirstAddresses<'a> {
     let rank = |it: &Candidate<'_>| {
         let is_old = it.gid.kind != Some(GidKind::RoceV2);
-        (is_old, vlan(it).is_some(), it.gid.value.ip().is_ipv6(), it.index)
+        (is_old, it.address().vlan().is_some(), it.gid.value.ip().is_ipv6(), it.index)
     };
     let has_address =
         |it: &&Candidate<'_>| it.protocol == Protocol::Roce && !it.gid.value.is_link_local();
