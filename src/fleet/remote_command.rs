@@ -208,7 +208,8 @@ pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> 
     let group = kill_group(leader, privilege);
     let kill = kill_as(privilege, &process.pid.to_string());
     let seek = seek(process, privilege);
-    in_sh(&format!("{group}[ x$g = x1 ] && exit 1; {seek}; {kill} || exit 1"))
+    // The process may end after it was found, for example with its group.
+    in_sh(&format!("{group}[ x$g = x1 ] && exit 1; {seek}; {kill} || {{ {seek}; exit 1; }}"))
 }
 
 fn seek(process: Process, privilege: Privilege) -> String {
@@ -242,7 +243,8 @@ fn kill_group(leader: Option<Process>, privilege: Privilege) -> String {
     let (read, kill) = (read_stat(pid), kill_as(privilege, &format!("-{pid}")));
     format!(
         "g=; {read} && set -- ${{s##*) }} && \
-         [ \"$3 ${{20}}\" = \"{pid} {start_ticks}\" ] && {{ {kill} && g=0 || g=1; }}; "
+         [ \"$3 ${{20}}\" = \"{pid} {start_ticks}\" ] && \
+         {{ {kill} && g=0 || {{ {read} && g=1; }}; }}; "
     )
 }
 

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -419,6 +420,21 @@ fn a_wrapper_is_killed_with_what_it_started_and_no_other_group() {
     assert_ends(pid);
     assert_ends(child);
     assert_eq!(pipe.wait(seconds(5)).unwrap().signal.as_deref(), Some("KILL"));
+}
+
+/// A process that ends while the script looks for it is not one that refuses to end.
+#[test]
+fn a_process_that_ends_meanwhile_is_no_refusal() {
+    for _round in 0..100 {
+        let mut leader = Command::new("sleep").arg("100").process_group(0).spawn().unwrap();
+        let pid = leader.id();
+        let process = Process { pid, start_ticks: start_ticks(pid) };
+        let command = remote_command::kill(process, Some(process), Privilege::Login);
+        let mut kill = Command::new("/bin/sh").args(["-c", &command]).spawn().unwrap();
+        leader.wait().unwrap();
+        let status = kill.wait().unwrap().code();
+        assert!(matches!(status, Some(0 | 3)), "{status:?}");
+    }
 }
 
 fn is_alive(pid: u32) -> bool {
