@@ -209,7 +209,7 @@ mod tests {
             device_id: 0,
             revision: 0,
             port_count: 3,
-            partition_entries: 0,
+            partition_entries: None,
             enhanced_port_0: None,
             route: None,
             forwarding: None,

@@ -142,7 +142,7 @@ fn node(kind: FabricNodeKind, guid: u64, name: &str, ports: Vec<FabricPort>) -> 
         device_id: 0,
         revision: 0,
         port_count: 1,
-        partition_entries: 0,
+        partition_entries: None,
         enhanced_port_0: None,
         route: None,
         forwarding: None,

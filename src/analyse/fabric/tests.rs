@@ -26,7 +26,7 @@ fn node(guid: u64, kind: FabricNodeKind, name: &str, ports: Vec<FabricPort>) -> 
         device_id: 1,
         revision: 0,
         port_count: u8::try_from(ports.len()).unwrap(),
-        partition_entries: 0,
+        partition_entries: None,
         enhanced_port_0: None,
         route: None,
         forwarding: None,

@@ -27,7 +27,8 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 let data = smp_data(&mad).unwrap_or_default();
                 let keys = data.chunks_exact(2).map(|key| u16::from_be_bytes([key[0], key[1]]));
                 let keys: Vec<u16> = keys.filter(|key| *key & 0x7fff != 0).collect();
-                let blocks = usize::from(node.partition_entries).div_ceil(PartitionBlock::KEYS);
+                let blocks =
+                    usize::from(node.partition_entries.unwrap_or(0)).div_ceil(PartitionBlock::KEYS);
                 let has_more = u32::try_from(blocks).is_ok_and(|blocks| block + 1 < blocks);
                 port_mut(node, end.port).p_keys.get_or_insert_default().extend(keys);
                 if has_more && block + 1 == MAX_BLOCKS {

@@ -216,7 +216,7 @@ pub(super) fn node_of(info: &NodeInfo, route: Option<Vec<u8>>) -> FabricNode {
         device_id: info.device_id,
         revision: info.revision,
         port_count: info.ports,
-        partition_entries: info.partition_entries,
+        partition_entries: Some(info.partition_entries),
         enhanced_port_0: None,
         route,
         forwarding: None,

@@ -28,10 +28,9 @@ pub struct FabricNode {
     pub revision: u32,
     /// Number of physical ports, without port 0 of a switch.
     pub port_count: u8,
-    /// Size of the partition table of an adapter port or of port 0; 0 if it is unknown. Only the
-    /// collector uses it.
-    #[serde(skip)]
-    pub partition_entries: u16,
+    /// Size of the partition table of each adapter port or of port 0 of a switch; `None` if it is
+    /// unknown.
+    pub partition_entries: Option<u16>,
     /// True if port 0 of a switch is an endpoint with a link of its own; `None` if it is unknown.
     pub enhanced_port_0: Option<bool>,
     /// Directed route from the first node to this node: the output port of each hop. `None` if

@@ -102,7 +102,7 @@ fn node_line(head: &Head, line: &str) -> Option<(String, FabricNode)> {
         device_id: head.device_id,
         revision: 0,
         port_count,
-        partition_entries: 0,
+        partition_entries: None,
         enhanced_port_0: is_switch.then(|| rest.contains("enhanced")),
         route: None,
         forwarding: None,

@@ -79,7 +79,7 @@ fn place(fabric: &mut Fabric, nodes: &mut HashMap<u64, usize>, text: &str) -> Op
             device_id: device_id(number("DevID:")?)?,
             revision: u32::try_from(number("Rev:")?).ok()?,
             port_count: u8::try_from(number("Ports:")?).ok()?,
-            partition_entries: 0,
+            partition_entries: None,
             enhanced_port_0: None,
             route: None,
             forwarding: None,
