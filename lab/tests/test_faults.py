@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import time
 import unittest
 
 from rdmalab import inject, ssh
@@ -22,6 +23,9 @@ class Faults(LabTest):
 
     def port_state(self) -> str:
         return self.on("n2", "cat /sys/class/infiniband/rxe0/ports/1/state").stdout.strip()
+
+    def uptime(self) -> float:
+        return float(self.on("n2", "cat /proc/uptime").stdout.split()[0])
 
     def login(self, user: str, command: str, timeout_s: float = 15):
         """Through the ordinary sshd, the one that rdmactl uses."""
@@ -150,13 +154,17 @@ class Faults(LabTest):
         self.assertTrue(self.pingpong())
 
     def test_freeze(self):
+        uptime, at = self.uptime(), time.monotonic()
         self.start("freeze")
         with socket.create_connection((self.lab.address(self.lab.node("n2")), SSH_PORT), 5) as line:
             line.settimeout(1.5)
             with self.assertRaises(socket.timeout):
                 line.recv(16)
+        # Longer than the ACPI timer takes to wrap: a clock that uses it would stop.
+        time.sleep(5)
         self.undo("freeze")
         self.assertEqual(self.login("root", "true").returncode, 0)
+        self.assertAlmostEqual(self.uptime() - uptime, time.monotonic() - at, delta=2)
 
     def test_memlock(self):
         self.start("memlock")

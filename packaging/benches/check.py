@@ -1,11 +1,13 @@
-"""`rdmactl check` against `rdmactl devices -v` of the same hosts: what the checks cost beyond the inventory."""
+"""`rdmactl check` against `rdmactl devices` of the same hosts: what the checks cost beyond the inventory."""
 
 import json
 import random
 import subprocess
+import sys
 
 from .fleet import DEVICES, Run, peak_mb
 from .loopback import Loopback, host_set
+from .separate_hosts import PREFIX, SeparateHosts
 
 HOSTS = 512
 PLAYED = 1000
@@ -20,9 +22,22 @@ def measure(binary, runs, row, say):
         subprocess.run(bed.inside(binary, "capture", "-F", bed.config, "-H", "127.0.1.1", "--save", one), check=False,
                        stdout=subprocess.DEVNULL)
         write_cluster(one.read_text().splitlines(), capture)
-        rows = compare(bed, binary, ["-F", bed.config, "-H", host_set(HOSTS)], f"{HOSTS} hosts", runs, row, say)
+        rows = over_ssh(bed, binary, host_set(HOSTS), f"{HOSTS} loopback hosts", runs, row, say)
         rows += compare(bed, binary, ["--from", capture], f"capture of {PLAYED} hosts", runs, row, say)
-    return rows
+    say(f"check, {HOSTS} namespaces")
+    with SeparateHosts(binary, DEVICES, HOSTS) as bed:
+        title = f"{HOSTS} hosts with processes and sockets of their own"
+        return over_ssh(bed, binary, host_set(HOSTS, PREFIX), title, runs, row, say) + rows
+
+
+def over_ssh(bed, binary, hosts, title, runs, row, say):
+    """The rows of hosts that all respond."""
+    source = ["-F", bed.config, "-H", hosts]
+    done = subprocess.run(bed.inside(binary, "devices", "-f", "csv", *source), check=False, capture_output=True, text=True)
+    devices = done.stdout.count("400000000000")
+    if devices != HOSTS * DEVICES:
+        sys.exit(f"bench: rdmactl prints {devices} devices of {HOSTS} hosts: {done.stderr[:300]}")
+    return compare(bed, binary, source, title, runs, row, say)
 
 
 def write_cluster(lines, path):

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from .loopback import Loopback, host_set
+from .loopback import Loopback, children, host_set
 
 DEVICES = 8
 # `rdmactl devices` asks for no part besides the files that are always read.
@@ -52,16 +52,8 @@ def used():
 
 def wait_idle(bed):
     """Until the last login of a run is over."""
-    while children(bed.sshd.pid):
+    while bed.logins():
         time.sleep(0.01)
-
-
-def children(pid):
-    try:
-        tasks = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
 
 
 def peak_mb(command):

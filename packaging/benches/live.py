@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from .fleet import children, wait_idle
+from .fleet import wait_idle
 from .loopback import TOP, Loopback
 
 REAL, PLAYED = 56, 1200
@@ -57,9 +57,9 @@ def names(binary, hosts):
 
 def wait_for_logins(bed, operator, count):
     deadline = time.monotonic() + 300
-    while len(children(bed.sshd.pid)) < count:
+    while len(bed.logins()) < count:
         if time.monotonic() > deadline or operator.poll() is not None:
-            sys.exit(f"bench: {len(children(bed.sshd.pid))} of {count} logins came")
+            sys.exit(f"bench: {len(bed.logins())} of {count} logins came")
         time.sleep(0.1)
 
 

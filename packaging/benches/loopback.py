@@ -61,6 +61,14 @@ def write_tree(host, root):
             link.symlink_to(target)
 
 
+def children(pid):
+    try:
+        tasks = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
 class Loopback:
     """The sshd and its keys; `with` ends it."""
 
@@ -93,15 +101,28 @@ class Loopback:
         # rdmactl checks that a device file is a character device that it may open, and opens none here.
         names = [f"{DEVICE_FILES}/{kind}{index}" for kind in ("uverbs", "umad") for index in range(devices)]
         nodes = " && ".join(f"mknod {name} c 1 3" for name in names)
-        self.sshd = self.start(["unshare", "-n", "-m", "sh", "-c", f"ip link set lo up && mount --bind {tree} /sys && "
-                                f"mount -t tmpfs none {DEVICE_FILES} && {nodes} && "
-                                f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"])
+        self.network, self.servers = self.serve(
+            f"ip link set lo up && mount --bind {tree} /sys && mount -t tmpfs none {DEVICE_FILES} && {nodes} && "
+            f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config")
+        for address in self.addresses():
+            self.await_login(address)
+
+    def serve(self, script):
+        """Runs the script that becomes sshd. Returns the process in the network of the client, and all of sshd."""
+        process = self.start(["unshare", "-n", "-m", "sh", "-c", script])
+        return process.pid, [process.pid]
+
+    def addresses(self):
+        """One address of each sshd."""
+        return ["127.0.0.1"]
+
+    def await_login(self, address):
         deadline = time.monotonic() + 20
-        while subprocess.run(self.inside("ssh", "-F", self.config, "127.0.0.1", "true"), check=False,
+        while subprocess.run(self.inside("ssh", "-F", self.config, address, "true"), check=False,
                              stderr=subprocess.DEVNULL).returncode:
-            if time.monotonic() > deadline or self.sshd.poll() is not None:
+            if time.monotonic() > deadline:
                 self.end()
-                sys.exit("bench: no login to the sshd of the loopback hosts")
+                sys.exit(f"bench: no login to the sshd of {address}")
 
     def start(self, command):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -110,12 +131,16 @@ class Loopback:
 
     def inside(self, *command):
         """The command, to be run in the network of the hosts; its /sys is this machine's."""
-        return ["nsenter", f"--net=/proc/{self.sshd.pid}/ns/net", *map(str, command)]
+        return ["nsenter", f"--net=/proc/{self.network}/ns/net", *map(str, command)]
+
+    def logins(self):
+        """The processes of the logins that did not end yet."""
+        return [login for server in self.servers for login in children(server)]
 
     def server_cpu(self):
         """Seconds of processor time of sshd and of all logins that ended."""
-        fields = pathlib.Path(f"/proc/{self.sshd.pid}/stat").read_text().rsplit(") ", 1)[1].split()
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        stats = (pathlib.Path(f"/proc/{server}/stat").read_text().rsplit(") ", 1)[1].split() for server in self.servers)
+        return sum(sum(map(int, fields[11:15])) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
     def end(self):
         for process in self.processes:
@@ -132,6 +157,6 @@ class Loopback:
         self.end()
 
 
-def host_set(count):
+def host_set(count, prefix="127.0"):
     """So many addresses, 64 to a net, as all tools spell them."""
-    return ",".join(f"127.0.{net + 1}.[1-{min(64, count - 64 * net)}]" for net in range(-(-count // 64)))
+    return ",".join(f"{prefix}.{net + 1}.[1-{min(64, count - 64 * net)}]" for net in range(-(-count // 64)))
