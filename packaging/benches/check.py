@@ -3,9 +3,8 @@
 import json
 import random
 import subprocess
-import sys
 
-from .fleet import DEVICES, Run, peak_mb
+from .fleet import DEVICES, Run, check_devices, peak_mb
 from .loopback import Loopback, host_set
 from .separate_hosts import PREFIX, SeparateHosts
 
@@ -33,10 +32,7 @@ def measure(binary, runs, row, say):
 def over_ssh(bed, binary, hosts, title, runs, row, say):
     """The rows of hosts that all respond."""
     source = ["-F", bed.config, "-H", hosts]
-    done = subprocess.run(bed.inside(binary, "devices", "-f", "csv", *source), check=False, capture_output=True, text=True)
-    devices = done.stdout.count("400000000000")
-    if devices != HOSTS * DEVICES:
-        sys.exit(f"bench: rdmactl prints {devices} devices of {HOSTS} hosts: {done.stderr[:300]}")
+    check_devices(bed.inside(binary, "devices", *source), HOSTS)
     return compare(bed, binary, source, title, runs, row, say)
 
 

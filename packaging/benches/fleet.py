@@ -107,9 +107,15 @@ def check(bed, binary, floor):
     for name in ("clush", "pdsh"):
         if said(commands[name]).count("CA 'mlx5_") != 2 * DEVICES:
             sys.exit(f"bench: {name} does not print {DEVICES} devices of each host")
-    if said([*commands["rdmactl"], "-f", "csv"]).count("400000000000") != 2 * DEVICES:
-        sys.exit(f"bench: rdmactl does not print {DEVICES} devices of each host")
+    check_devices(commands["rdmactl"], 2)
     said(commands["floor"])
+
+
+def check_devices(command, count):
+    """Ends the benchmark unless `rdmactl devices` reads all devices of so many hosts."""
+    done = subprocess.run([*command, "-f", "csv"], check=False, capture_output=True, text=True)
+    if done.returncode or done.stdout.count("400000000000") != count * DEVICES:
+        sys.exit(f"bench: rdmactl does not print {DEVICES} devices of each host: {done.stderr[:300]}")
 
 
 def best_fanouts(bed, binary, floor, say):

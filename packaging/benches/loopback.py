@@ -120,7 +120,7 @@ class Loopback:
         deadline = time.monotonic() + 20
         while subprocess.run(self.inside("ssh", "-F", self.config, address, "true"), check=False,
                              stderr=subprocess.DEVNULL).returncode:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or any(process.poll() is not None for process in self.processes):
                 self.end()
                 sys.exit(f"bench: no login to the sshd of {address}")
 

@@ -4,7 +4,6 @@ Loopback hosts share one table of processes and one of sockets, so that each of 
 others cause. Here, as on real hosts, none sees another.
 """
 
-import ipaddress
 import os
 import subprocess
 import sys
@@ -32,13 +31,10 @@ class SeparateHosts(Loopback):
         hosts = [self.start([*spaces, "sh", "-c", script]) for _ in range(self.count)]
         for process in (client, *hosts):
             self.await_network(process)
-        links = [f"link set lo up\naddr add {CLIENT}/32 dev lo\n"]
-        for process, address in zip(hosts, self.addresses(), strict=True):
-            name = f"v{int(ipaddress.ip_address(address)):x}"
-            links.append(f"link add {name} type veth peer name eth0 netns {process.pid}\nlink set {name} up\n"
-                         f"route add {address}/32 dev {name} src {CLIENT}\n")
-        configure(client, "".join(links))
-        for process, address in zip(hosts, self.addresses(), strict=True):
+        configure(client, f"link set lo up\naddr add {CLIENT}/32 dev lo\n")
+        for at, (process, address) in enumerate(zip(hosts, self.addresses(), strict=True)):
+            configure(client, f"link add v{at} type veth peer name eth0 netns {process.pid}\nlink set v{at} up\n"
+                              f"route add {address}/32 dev v{at} src {CLIENT}\n")
             configure(process, f"addr add {address}/32 dev eth0\nlink set eth0 up\nroute add {CLIENT}/32 dev eth0\n")
         return client.pid, [children(process.pid)[0] for process in hosts]
 
