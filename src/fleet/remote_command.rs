@@ -201,6 +201,10 @@ pub fn is_there(process: Process, privilege: Privilege) -> String {
     in_sh(&seek(process, privilege))
 }
 
+/// Exit codes of the command of [`kill`] after which the process does not run: killed, not found,
+/// or its number belongs to another process.
+pub(super) const ENDED: [i32; 3] = [0, 3, 4];
+
 /// Returns the command that kills a process, unless another process has its number by then. The
 /// command first kills the process group of `leader`: the children of a wrapper script. It exits
 /// as the command of [`is_there`] does, and with 1 if killing was refused.

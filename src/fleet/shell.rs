@@ -134,8 +134,9 @@ impl Shell {
             None => Err(HostFailure::new(Reason::AgentFailed, "the host has no /proc")),
         };
         let doubt = match killed {
-            // Killed, or not found.
-            Ok(exit) if matches!(exit.status, Some(0 | 3 | 4)) => return Ok(()),
+            Ok(exit) if exit.status.is_some_and(|code| remote_command::ENDED.contains(&code)) => {
+                return Ok(());
+            }
             Ok(exit) => exit.to_string(),
             Err(failure) => failure.detail,
         };

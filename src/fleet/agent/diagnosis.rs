@@ -91,7 +91,7 @@ impl AgentCheck {
     /// Interprets the exit of [`remote_command::kill`], or the reason why no exit arrived.
     fn of_kill(exit: Result<Exit, String>) -> Self {
         Self::of_exit(exit, |code| match code {
-            0 | 3 | 4 => Some(Self::Gone),
+            code if remote_command::ENDED.contains(&code) => Some(Self::Gone),
             1 => Some(Self::Running),
             _ => None,
         })
